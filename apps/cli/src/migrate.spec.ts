@@ -14,7 +14,7 @@ describe('banking verify of a database without a schema', () => {
     const { exitCode, stdout, stderr } = await world.run(['verify']);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain('Run banking migrate or start the service first');
+    expect(stderr).toContain('Run banking migrate first');
     expect(await world.query(`select from pg_namespace where nspname = 'banking'`)).toEqual([]);
   });
 });

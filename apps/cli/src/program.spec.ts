@@ -48,6 +48,7 @@ describe('usage', () => {
     ['webhooks', 'listen', '--workspace', '1', '--forward', 'http://127.0.0.1:9000/hook'],
     ['webhooks', 'deliveries', '--workspace', '1', '--endpoint', '3'],
     ['webhooks', 'retry', '--workspace', '1', '--endpoint', '3', '--delivery', '9'],
+    ['webhooks', 'keys'],
     ['request', 'list'],
     ['request', 'show', '7'],
     ['request', 'withdraw', '7'],

@@ -385,6 +385,7 @@ describe('the commands of banking', () => {
         'request list',
         'request show',
         'webhooks deliveries',
+        'webhooks keys',
         'webhooks listen',
       ]
         .concat('verify', 'doctor', 'anchor', 'prove')

@@ -116,6 +116,14 @@ describe('webhooks', () => {
     });
   });
 
+  describe('banking webhooks keys', () => {
+    it('counts the secrets that each key seals', async () => {
+      await world.query(`update webhook_endpoint set sealed_secret = 'v1:0123456789abcdef:iv:secret:tag'`);
+
+      expect(await world.json('webhooks', 'keys')).toEqual([{ key: '0123456789abcdef', secrets: 1 }]);
+    });
+  });
+
   describe('banking webhooks retry', () => {
     it('makes a failed delivery due now, and notes the operator in the audit trail', async () => {
       const { exitCode, stdout } = await world.run(retry(ids.failed));

@@ -15,9 +15,9 @@ import {
   type WorkspaceId,
   EVENT_TYPES,
 } from '@banking/domain';
-import { newestDeliveries, retryDelivery, tailEvents } from '@banking/operations/provisioning';
+import { countWebhookSecrets, newestDeliveries, retryDelivery, tailEvents } from '@banking/operations/provisioning';
 import { Interrupted, withDeployment } from './deployment.js';
-import { inCellOf } from './each-cell.js';
+import { inCellOf, onEachCell, printRows } from './each-cell.js';
 import { type JsonOptions, examples, jsonOption, lookupOption, parseIdOf, workspaceOption } from './inputs.js';
 import { print, printJson, printTable, Refused, TYPE_WIDTH } from './print.js';
 
@@ -139,7 +139,8 @@ export function addWebhookCommands(program: Command): void {
     .command('webhooks')
     .summary('list and retry deliveries of webhooks, and forward events to a receiver under development')
     .description(
-      'Shows what was delivered to a webhook endpoint, retries a delivery, and sends events to a receiver under development.',
+      'Shows what was delivered to a webhook endpoint, retries a delivery, sends events to a receiver under development, and shows which ' +
+        'keys seal secrets.',
     )
     .addHelpText(
       'after',
@@ -194,6 +195,25 @@ export function addWebhookCommands(program: Command): void {
       );
       if (json) printJson(retried);
       else print(`Delivery ${delivery} of endpoint ${endpointId} of workspace ${workspaceId} is due now.`);
+    });
+
+  webhooks
+    .command('keys')
+    .summary('count the secrets that each key of WEBHOOK_KEY seals')
+    .description(
+      'Lists the keys that seal secrets of webhook endpoints, with the number of secrets in use. A key that is not listed can be removed from ' +
+        'WEBHOOK_KEY. A key is shown as the first 16 hexadecimal digits of its SHA-256.',
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking webhooks keys'))
+    .action(async ({ json }: JsonOptions) => {
+      const read = await onEachCell(({ database }) => countWebhookSecrets(database), { changesNothing: true });
+      printRows(read, json, {
+        head: ['Key', 'Secrets'],
+        cells: ({ key, secrets }) => [key, secrets],
+        none: 'There are no secrets of webhook endpoints.',
+      });
+      read.end();
     });
 }
 

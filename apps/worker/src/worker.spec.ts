@@ -315,7 +315,7 @@ describe('worker', () => {
       const [stderr, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
 
       expect(exitCode).toBe(1);
-      expect(stderr).toMatch(/^The database lacks 0001-deployment.+ Run banking migrate or start the service first/);
+      expect(stderr).toMatch(/^The database lacks 0001-deployment.+ Run banking migrate first/);
     });
   });
 });

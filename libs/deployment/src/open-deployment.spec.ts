@@ -110,7 +110,7 @@ describe('a deployment on an external server, with a new database', () => {
   it('refuses a new database and changes nothing without `prepare`', async () => {
     const work = openDeployment({ ...settings({}), prepare: false });
 
-    expect(await reasonOf(work)).toContain('Run banking migrate or start the service first');
+    expect(await reasonOf(work)).toContain('Run banking migrate first');
     const again = await reasonOf(openDeployment({ ...settings({}), prepare: false }));
     expect(again).toContain('The database lacks 0001-deployment.sql');
   });

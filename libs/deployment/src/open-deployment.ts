@@ -244,7 +244,7 @@ async function bringUpToDate(
   const database = cell === undefined ? 'The database' : `The database of the cell "${cell}"`;
   if (!prepare) {
     throw new DeploymentError(
-      `${database} lacks ${pending.join(', ')}. Run banking migrate or start the service first, or check DATA_DIR and ` +
+      `${database} lacks ${pending.join(', ')}. Run banking migrate first, or check DATA_DIR and ` +
         `${settingOf({ cell })}.`,
     );
   }

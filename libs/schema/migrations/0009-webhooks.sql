@@ -127,6 +127,30 @@ create function reseal_webhook_secret(workspace bigint, endpoint bigint, former 
     and id = endpoint and deleted_at is null and (sealed_secret = former or previous_sealed_secret = former)
 $$;
 
+-- The sealed secrets in use, also of disabled endpoints, with the key that each of them names.
+create view webhook_secret with (security_invoker = true) as
+  select e.workspace_id, e.id as endpoint_id, s.sealed, split_part(encode(s.sealed, 'escape'), ':', 2) as key
+  from webhook_endpoint e cross join lateral (values
+    (e.sealed_secret), (case when e.previous_valid_until > statement_timestamp() then e.previous_sealed_secret end)) s (sealed)
+  where e.deleted_at is null and s.sealed is not null
+    and is_served_here(e.workspace_id);
+
+-- Those that one of these keys sealed, of at most so many endpoints behind an endpoint.
+create function webhook_secrets_of_keys(keys text[], after_workspace bigint, after_endpoint bigint, endpoints_max integer)
+  returns table (workspace_id bigint, endpoint_id bigint, sealed_secrets bytea[])
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select s.workspace_id, s.endpoint_id, array_agg(s.sealed)
+  from webhook_secret s
+  where s.key = any(keys) and (s.workspace_id, s.endpoint_id) > (after_workspace, after_endpoint)
+  group by s.workspace_id, s.endpoint_id order by s.workspace_id, s.endpoint_id limit endpoints_max
+$$;
+
+-- How many secrets each key seals, by which an operator knows whether a key can be removed.
+create function count_webhook_secrets() returns table (key text, secrets integer)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select s.key, count(*) from webhook_secret s group by s.key order by s.key
+$$;
+
 -- The end of the lease and of the pause. An endpoint whose address has not answered yet gets one request a minute. Without settings of its
 -- own, so that the planner puts it into the statement.
 create function webhook_free_at(e webhook_endpoint) returns timestamptz

@@ -92,7 +92,6 @@ create table bank_file (
   check (note is null or outcome = 'read')
 );
 create unique index bank_file_read_once on bank_file (rail, digest) where outcome = 'read';
-create index bank_file_refused on bank_file (received_at) where outcome = 'refused';
 create index bank_file_by_time on bank_file (rail, received_at desc, id desc);
 create trigger read_at_once before update on bank_file for each row execute function refuse_later_change();
 
@@ -201,6 +200,8 @@ create table bank_reconciliation (
   suspense_account text,
   compared_at timestamptz not null default statement_timestamp(),
   difference_count integer not null check (difference_count >= 0),
+  -- Files in the folder `refused` of the rail, the same for each of its bank accounts.
+  refused_count integer not null default 0 check (refused_count >= 0),
   -- The balances and the first differences, as callers get them.
   result jsonb not null check (jsonb_typeof(result) = 'object'),
   primary key (bank_account, currency)

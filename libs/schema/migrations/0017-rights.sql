@@ -229,7 +229,6 @@ begin
     (served, 'select on counted_payment, limit_change, limit_list, limit_use, limited_payment, payment_limit'),
     (served, 'execute on function are_limits_raised, counted_amount, limit_json, limit_period, limited_types, limits_of, used_of_limits'),
     (served, 'select (workspace_id, entries) on audit_outbox'),
-    (served, 'select (rail, outcome, received_at) on bank_file'),
     (served, 'select (id, created_at) on change_outbox'),
     (served, 'select (id, changed_at, relation, action, record) on directory_change'),
     (served, 'select (id, stopped_at, finding_count, workspace_ids, resumed_at) on payout_stop'),
@@ -277,7 +276,7 @@ begin
     -- What networks and other databases say of payments, and the money that comes back.
     (worked, 'execute on function approvals_due, apply_reference_changes, claim_webhook_endpoints, delete_audit_events, delete_counted_payments, delete_expired_keys, delete_old_deliveries,
       delete_old_events, lock_payouts, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
-      reseal_webhook_secret, settle_payments, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
+      reseal_webhook_secret, settle_payments, webhook_endpoints_due, webhook_secrets_of_keys, workspaces_to_audit, workspaces_with_old_deliveries'),
     ('banking_worker' || demonstrated, 'execute on function post_arrivals'),
     (worked, 'update (status, tries, reason, parked_at, accepted_at, ask_first, updated_at) on payout'),
     -- A process with a hook demands decisions; a worker writes those of the hook, and a command those of operators.
@@ -296,8 +295,8 @@ begin
     (worked, 'select, insert, update (file_id, payment_information_id) on file_payment'),
     (worked, 'select, insert, update (note) on bank_file'),
     (worked, 'select, insert, update (entry_count, entry_sum) on bank_statement'),
-    (worked, 'insert (rail, bank_account, currency, suspense_account, difference_count, result), delete,
-      update (rail, suspense_account, compared_at, difference_count, result) on bank_reconciliation'),
+    (worked, 'insert (rail, bank_account, currency, suspense_account, difference_count, refused_count, result), delete,
+      update (rail, suspense_account, compared_at, difference_count, refused_count, result) on bank_reconciliation'),
     (worked, 'select, insert, update (status, booked_on, value_on, statement_id, outcome, payout_key) on bank_entry'),
     (worked, 'insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged)
       on sandbox_rail_event'),
@@ -314,7 +313,7 @@ begin
     (commanded, 'usage on sequence operator_request_id_seq'),
     (commanded, 'select, insert (content, digest, operating_system_user) on operator_request'),
     -- Erasure and export of personal data: operators by request, the worker what was not used for long. No service may call them.
-    (commanded, 'execute on function addresses_of_user, erase_personal_data, invitation_to, personal_data_of, requests_naming'),
+    (commanded, 'execute on function addresses_of_user, count_webhook_secrets, erase_personal_data, invitation_to, personal_data_of, requests_naming'),
     (worked, 'execute on function erase_unused_personal_data, find_unused_personal_data'),
 
     (commanded, 'update (note) on bank_entry'),

@@ -39,6 +39,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: WORKING },
   { name: 'contradicted_payouts', settings: [PINNED], executableBy: WORKING },
   { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: SERVING },
+  { name: 'count_webhook_secrets', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'delete_audit_events', settings: [PINNED], executableBy: WORKING },
   { name: 'delete_counted_payments', settings: [PINNED], executableBy: WORKING },
   {
@@ -145,6 +146,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'wake_webhook_endpoints', settings: [PINNED], executableBy: WRITING },
   { name: 'webhook_backlog', settings: [PINNED], executableBy: SERVING },
   { name: 'webhook_endpoints_due', settings: [PINNED], executableBy: WORKING },
+  { name: 'webhook_secrets_of_keys', settings: [PINNED], executableBy: WORKING },
   { name: 'withdraw_invitations', settings: [PINNED], executableBy: [] },
   { name: 'withdraw_operator_request', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'withdraw_reference_changes', settings: [PINNED], executableBy: [OPERATOR_ROLE] },

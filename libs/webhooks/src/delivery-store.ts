@@ -151,6 +151,15 @@ const RECORD = sqlStatement<EndpointState>(
    from record_webhook_attempts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 );
 
+/** The secrets of an endpoint that other keys than the first one sealed. */
+interface FormerlySealed extends EndpointName {
+  readonly sealedSecrets: readonly Uint8Array[];
+}
+
+const SECRETS_OF_KEYS = sqlStatement<FormerlySealed>(
+  'webhook_secrets_of_keys',
+  `select workspace_id as "workspaceId", endpoint_id as id, sealed_secrets as "sealedSecrets" from webhook_secrets_of_keys($1, $2, $3, $4)`,
+);
 const RESEAL = sqlStatement('reseal_webhook_secret', 'select reseal_webhook_secret($1, $2, $3, $4)');
 
 type EndpointName = Pick<ClaimedEndpoint, 'workspaceId' | 'id'>;
@@ -254,6 +263,19 @@ export async function recordOutcomes(
     ...(isAnswer ? [bind(NOTE_ANSWER, workspaceId, id, token, endpoint.url)] : []),
   ] as const);
   return rows[0];
+}
+
+/** Of all workspaces, in the order of their ids, behind an endpoint. @throws Refusal `unavailable` */
+export async function readFormerlySealed(
+  database: Database,
+  keys: readonly string[],
+  after: EndpointName,
+  endpointsMax: number,
+): Promise<readonly FormerlySealed[]> {
+  const [rows] = await database.pipeline({}, [
+    bind(SECRETS_OF_KEYS, keys, after.workspaceId, after.id, endpointsMax),
+  ] as const);
+  return rows;
 }
 
 /** Replaces a sealed secret by the same one under another key, unless it was replaced meanwhile. @throws Refusal `unavailable` */

@@ -14,8 +14,8 @@ export interface SecretSealer {
   open(sealed: Uint8Array, context: SealContext): Uint8Array;
   /** Whether the key that the sealed secret names is here. */
   hasKeyOf(sealed: Uint8Array): boolean;
-  /** Whether the first key sealed it. Otherwise it is to be sealed again. */
-  isCurrent(sealed: Uint8Array): boolean;
+  /** The ids of the keys that open and do not seal any more. */
+  readonly formerKeys: readonly string[];
 }
 
 /** A sealed secret that cannot be opened. The message never quotes it. */
@@ -64,7 +64,7 @@ export function secretSealer(keys: readonly Uint8Array[]): SecretSealer {
       }
     },
     hasKeyOf: (sealed) => byId.has(partsOf(sealed).keyId),
-    isCurrent: (sealed) => partsOf(sealed).keyId === firstId,
+    formerKeys: [...byId.keys()].filter((id) => id !== firstId),
   };
 }
 

@@ -137,17 +137,50 @@ describe('the delivery of webhooks', () => {
     expect(String(receiver.received[0]?.headers['webhook-signature']).split(' ')).toHaveLength(1);
   });
 
-  it('seals a secret with the first key, so that another one can be removed', async () => {
-    const { id, secret } = await given.endpoint(receiver.url);
-    const [oldKey, newKey] = [given.key, Buffer.alloc(32, 9)];
+  it('reports a secret whose key is lost with its endpoint', async () => {
+    const { id } = await given.endpoint(receiver.url);
     await given.events(1);
+    const reported: unknown[] = [];
+    const onError = (error: unknown, failed: object) => reported.push({ ...failed, error: String(error) });
+    await deliver(given.worker({ sealer: secretSealer([Buffer.alloc(32, 8)]), onError }));
+    expect(reported).toEqual([
+      {
+        ...{ chore: 'webhooks', workspaceId: 1, kind: 'webhookEndpoint', subjectId: id },
+        error: 'SealError: The secret is sealed with a key that WEBHOOK_KEY does not have.',
+      },
+    ]);
+  });
+
+  it('seals all secrets with the first key, so that another one can be removed', async () => {
+    const { id, secret } = await given.endpoint(receiver.url);
+    // More than are read at a time, without an event to deliver, and one that gets none.
+    for (let count = 0; count < 100; count += 1) await given.endpoint(receiver.url, { types: ['account.opened'] });
+    const disabled = await given.endpoint(receiver.url);
+    await given.read(
+      `update webhook_endpoint set status = 'disabled', disabled_reason = 'gone', previous_sealed_secret = sealed_secret,
+         previous_valid_until = now() + interval '1 day' where id = $1`,
+      disabled.id,
+    );
+    const [oldKey, newKey] = [given.key, Buffer.alloc(32, 9)];
+    const countByKey = () => given.read('select secrets from count_webhook_secrets() order by secrets');
+    const lost = secretSealer([Buffer.alloc(32, 8)]).seal(secret, { workspaceId: 1, endpointId: id });
+    await given.read(
+      `update webhook_endpoint set previous_sealed_secret = $2, previous_valid_until = now() + interval '1 day' where id = $1`,
+      ...[id, Buffer.from(lost)],
+    );
+    expect(await countByKey()).toEqual([{ secrets: 1 }, { secrets: 103 }]);
+
     await deliver(given.worker({ sealer: secretSealer([newKey, oldKey]) }));
-    const { sealed_secret: sealed } = await given.endpointRow(id);
-    const opened = secretSealer([newKey]).open(sealed as Buffer, { workspaceId: 1, endpointId: id });
-    expect(Buffer.from(opened)).toEqual(secret);
+    expect(await countByKey()).toEqual([{ secrets: 1 }, { secrets: 103 }]);
+
+    for (const endpoint of [{ id, secret }, disabled]) {
+      const { sealed_secret: sealed } = await given.endpointRow(endpoint.id);
+      const opened = secretSealer([newKey]).open(sealed as Buffer, { workspaceId: 1, endpointId: endpoint.id });
+      expect(Buffer.from(opened)).toEqual(endpoint.secret);
+    }
     await given.events(1);
     await deliver(given.worker({ sealer: secretSealer([newKey]) }));
-    expect(receiver.received).toHaveLength(2);
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('retries a failure with the same id by the schedule, ten times', async () => {

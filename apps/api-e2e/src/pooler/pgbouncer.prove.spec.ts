@@ -52,6 +52,7 @@ describe.each([
         /^This command reads whole workspaces.+Set DATABASE_URL to the address of the PostgreSQL server itself/,
       ],
       ['export --workspace 1', /^This command reads whole workspaces/],
+      ['work reconcile', /^This command reads whole workspaces/],
       ['app list', /^Users, workspaces and reference data are changed as another role\..+Set DATABASE_OWNER_URL/],
       ['migrate', /^Migrations hold a lock of their session\..+Set DATABASE_OWNER_URL/],
     ])('refuses banking %s, which needs a connection of its own', async (command, words) => {

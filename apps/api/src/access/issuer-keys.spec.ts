@@ -248,6 +248,17 @@ describe('discovery', () => {
       expect(requested).toEqual([DOCUMENT, '/keys']);
     });
 
+    it('may move its keys', async () => {
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
+      const verifier = await discovering();
+      await verifier.subjectOf(await tokenOf('ada'));
+      const moved = { keys: KEY_SET.keys.map((key) => ({ ...key, kid: 'b' })) };
+      provider = { [DOCUMENT]: json({ issuer, jwks_uri: `${issuer}/moved` }), '/moved': json(moved) };
+      jest.advanceTimersByTime(30_000);
+
+      expect(await verifier.subjectOf(await tokenOf('ada', issuer, 'b'))).toMatchObject({ subject: 'ada' });
+    });
+
     it('may end with a slash', async () => {
       const withSlash = `${issuer}/`;
       provider[DOCUMENT] = json({ issuer: withSlash, jwks_uri: `${issuer}/keys` });

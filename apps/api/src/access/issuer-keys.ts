@@ -123,13 +123,12 @@ export function fetchKeysOf(issuer: string, url: string): FetchKeys {
   };
 }
 
-/** Reads the keys of an OpenID provider, whose URL its discovery document has (OpenID Connect Discovery 1.0, section 4). */
+/**
+ * Reads the keys of an OpenID provider, whose URL its discovery document has (OpenID Connect Discovery 1.0, section 4).
+ * Each fetch reads the document, because the provider may move its keys.
+ */
 export function discoverKeysOf(issuer: string): FetchKeys {
-  let fetchKeys: FetchKeys | undefined;
-  return async () => {
-    fetchKeys ??= fetchKeysOf(issuer, await readKeysUrl(issuer));
-    return fetchKeys();
-  };
+  return async () => fetchKeysOf(issuer, await readKeysUrl(issuer))();
 }
 
 async function readKeysUrl(issuer: string): Promise<string> {

@@ -28,6 +28,7 @@ export {
 } from './workspaces.js';
 export {
   addFunding,
+  countWebhookSecrets,
   findAccount,
   type FundingRow,
   newestDeliveries,

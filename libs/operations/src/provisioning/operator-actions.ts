@@ -268,3 +268,14 @@ export function retryDelivery(
   const caller = { workspaceId, actor: undefined, origin: { isOperator: true } };
   return retryWebhookDelivery(database, caller, { webhookEndpointId: endpointId, webhookDeliveryId });
 }
+
+const COUNT_SECRETS = sqlStatement<{ key: string; secrets: number }>(
+  'count_webhook_secrets',
+  'select key, secrets from count_webhook_secrets()',
+);
+
+/** How many secrets of webhook endpoints each key seals. */
+export const countWebhookSecrets = async (
+  database: Database,
+): Promise<readonly { readonly key: string; readonly secrets: number }[]> =>
+  (await database.pipeline({}, [bind(COUNT_SECRETS)] as const))[0];

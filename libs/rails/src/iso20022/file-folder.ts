@@ -10,6 +10,9 @@ import { ensureFolder, exists } from './ensure-folder.js';
 /** The folders that the client of the bank empties and fills, and where files end that were read. */
 const EXCHANGED = ['out', 'in', 'done', 'refused'] as const;
 
+/** The end of the name of the reason beside a refused file. */
+export const REASON = '.reason.txt';
+
 /** A file of payments by its message, and by the worker that prepared it. */
 export interface PreparedName {
   readonly messageId: string;
@@ -273,9 +276,9 @@ export class FileFolder {
       if (!(await readdir(this.path)).includes(name)) return 0;
       const entries = await readdir(join(this.path, name), { withFileTypes: true });
       const names = new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
-      // A hidden file is being written, and the reason of a refused file begins with its name.
-      const isNote = (name: string) => [...name.matchAll(/\./g)].some(({ index }) => names.has(name.slice(0, index)));
-      return [...names].filter((name) => !name.startsWith('.') && !isNote(name)).length;
+      // A reason may stay behind its file. A refused file that is named like a reason has one too.
+      const isReason = (name: string) => name.endsWith(REASON) && !names.has(`${name}${REASON}`);
+      return [...names].filter((name) => !name.startsWith('.') && !name.endsWith(PART) && !isReason(name)).length;
     } catch (error) {
       if (codeOf(error) === undefined) throw error;
       return undefined;

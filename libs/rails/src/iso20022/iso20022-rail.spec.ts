@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minorUnits } from '@banking/domain';
-import { WORKER_ROLE } from '@banking/postgres';
+import { bind, WORKER_ROLE } from '@banking/postgres';
 import { type FreshDatabase, freshDatabase, until } from '@banking/postgres/testing';
 import { OutageError, WorkError } from '@banking/work-queue';
 import type { BankDialect, FileRailConfig } from '../rail-config.js';
@@ -9,6 +9,7 @@ import { filePayment, fileRailConfig, filesIn } from '../testing/file-rails.js';
 import { readFileRailStatus } from './file-rail-status.js';
 import { Iso20022Rail, type Iso20022RailOptions } from './iso20022-rail.js';
 import type { StepWatch } from './payment-files.js';
+import { COUNT_BANK_DIFFERENCES } from './reconcile-statements.js';
 import { paymentsOfFile } from './sent-files.js';
 import { executionDaysIn } from './write-pain-001.js';
 
@@ -629,6 +630,27 @@ describe('the comparison of its bank accounts', () => {
       { bank_account: 'DE89370400440532013000', difference_count: 0 },
     ]);
     await asRestored('delete from bank_entry');
+  });
+
+  it('has the number of refused files until an operator has taken them away', async () => {
+    const refused = join(config.folder, 'refused');
+    const rail = railOf();
+    const count = async () => {
+      await compare(rail);
+      return (await world.database.as(WORKER_ROLE).read({}, bind(COUNT_BANK_DIFFERENCES)))?.refused;
+    };
+
+    for (const name of ['a.xml', 'b.xml', 'x.reason.txt'].flatMap((name) => [name, `${name}.reason.txt`]))
+      writeFileSync(join(refused, name), '');
+    expect(await count()).toBe(3);
+
+    rmSync(join(refused, 'a.xml'));
+    rmSync(join(refused, 'x.reason.txt'));
+    rmSync(join(refused, 'x.reason.txt.reason.txt'));
+    expect(await count()).toBe(1);
+
+    rmSync(join(refused, 'b.xml'));
+    expect(await count()).toBe(0);
   });
 
   it('is stored by several workers at once', async () => {

@@ -129,7 +129,8 @@ export class Iso20022Rail implements Rail {
 
   /** A difference stays until an operator removes its cause, so it is no reason to compare again at once. */
   private async reconcile(): Promise<number> {
-    await storeReconciliations(this.database, this.config.name, this.config.accounts);
+    const { name, accounts } = this.config;
+    await storeReconciliations(this.database, name, accounts, await this.folder.count('refused'));
     return 0;
   }
 

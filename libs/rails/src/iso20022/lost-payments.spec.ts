@@ -114,7 +114,7 @@ describe('a payment that left, and whose payout the restored books do not have',
     const { unknownAmount, differences } = await compare();
     expect(unknownAmount).toBe(-3_000n);
     const accounts = [{ id: IBAN, currency: 'INR' }];
-    expect(await storeReconciliations(world.database.as(WORKER_ROLE), config.name, accounts)).toBe(1);
+    expect(await storeReconciliations(world.database.as(WORKER_ROLE), config.name, accounts, 0)).toBe(1);
 
     const entryId = differences[0]!.entryId!;
     expect(await ignoreEntry(world.database.as(OPERATOR_ROLE), { entryId, note: 'settled with the customer' })).toBe(

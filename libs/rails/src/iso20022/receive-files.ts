@@ -11,7 +11,7 @@ import { readBankFile } from './read-bank-file.js';
 import { BankFileStore } from './store-bank-file.js';
 import { syncFolder } from './durable-files.js';
 import { ensureFolder } from './ensure-folder.js';
-import { FileFolder } from './file-folder.js';
+import { FileFolder, REASON } from './file-folder.js';
 import { learnSentFiles } from './sent-files.js';
 
 const IS_READ = sqlStatement(
@@ -263,7 +263,7 @@ class BankFolder {
   /** Moves a file that was refused, with the reason beside it. */
   async moveToRefused(name: string, reason: string): Promise<void> {
     const free = await this.freeName('refused', name);
-    const path = join(this.folder, 'refused', `${free}.reason.txt`);
+    const path = join(this.folder, 'refused', `${free}${REASON}`);
     const file = await open(`${path}.tmp`, 'w');
     try {
       await file.writeFile(`${reason}\n`);

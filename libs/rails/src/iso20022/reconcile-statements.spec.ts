@@ -299,8 +299,10 @@ describe('the stored comparison', () => {
     for (let count = 0; count < 101; count += 1) await entry({ amount: 100 });
     const database = world.database.as(WORKER_ROLE);
 
-    await storeReconciliations(database, RAIL, [{ id: 'OLD', currency: 'USD' }]);
-    const found = await storeReconciliations(database, RAIL, [{ id: IBAN, currency: 'EUR', suspenseAccount: 'BA01' }]);
+    await storeReconciliations(database, RAIL, [{ id: 'OLD', currency: 'USD' }], 2);
+    const accounts = [{ id: IBAN, currency: 'EUR', suspenseAccount: 'BA01' }];
+    await storeReconciliations(database, RAIL, accounts, 1);
+    const found = await storeReconciliations(database, RAIL, accounts, undefined);
 
     const { rows } = await world.owner.query<{ result: { differences: unknown[] } }>(
       'select * from bank_reconciliation',
@@ -311,6 +313,7 @@ describe('the stored comparison', () => {
         bank_account: IBAN,
         suspense_account: 'BA01',
         difference_count: 101,
+        refused_count: 1,
         result: { unknownAmount: '10100', differenceCount: 101 },
       },
     ]);

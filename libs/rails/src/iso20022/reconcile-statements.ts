@@ -287,11 +287,11 @@ const DIFFERENCES_STORED = 100;
 
 const STORE = sqlStatement(
   'store_bank_reconciliation',
-  `insert into bank_reconciliation as r (rail, bank_account, currency, suspense_account, difference_count, result)
-   values ($1, $2, $3, $4, $5, $6)
+  `insert into bank_reconciliation as r (rail, bank_account, currency, suspense_account, difference_count, result, refused_count)
+   values ($1, $2, $3, $4, $5, $6, coalesce($7, 0))
    on conflict (bank_account, currency) do update
      set rail = excluded.rail, suspense_account = excluded.suspense_account, compared_at = statement_timestamp(), difference_count = excluded.difference_count,
-         result = excluded.result`,
+         result = excluded.result, refused_count = coalesce($7, r.refused_count)`,
 );
 
 /** Accounts that are not configured any more. */
@@ -304,6 +304,7 @@ const DELETE_OTHERS = sqlStatement(
 /**
  * Compares the bank accounts of a rail and stores the results, for administrators and metrics: a chore of the worker.
  *
+ * @param refusedCount of files in the folder `refused`; undefined where this process cannot read it, and the former count stays
  * @returns the number of differences
  */
 export async function storeReconciliations(
@@ -314,13 +315,15 @@ export async function storeReconciliations(
     readonly currency: string;
     readonly suspenseAccount?: string | undefined;
   }[],
+  refusedCount: number | undefined,
 ): Promise<number> {
   let found = 0;
   for (const { id: bankAccount, currency, suspenseAccount } of accounts) {
     const comparison = await reconcileStatements(database, { rail, bankAccount, currency });
     const count = comparison.differences.length;
     const result = JSON.stringify(resultOf(comparison));
-    await database.pipeline({}, [bind(STORE, rail, bankAccount, currency, suspenseAccount ?? null, count, result)]);
+    const stored = [rail, bankAccount, currency, suspenseAccount ?? null, count, result, refusedCount ?? null];
+    await database.pipeline({}, [bind(STORE, ...stored)]);
     found += count;
   }
   await database.pipeline({}, [
@@ -334,14 +337,11 @@ export async function storeReconciliations(
   return found;
 }
 
-/** Over all bank accounts, by rail. Files that were refused in the last day; 1000 means that or more. */
+/** Over all bank accounts, by rail. */
 export const COUNT_BANK_DIFFERENCES = sqlStatement<BankDifferences>(
   'count_bank_differences',
   `select r.rail, sum(r.difference_count)::int as differences,
-          floor(extract(epoch from statement_timestamp() - min(r.compared_at)))::int as seconds,
-          (select count(*)::int from (
-             select from bank_file f
-             where f.outcome = 'refused' and f.received_at > statement_timestamp() - interval '1 day' and f.rail = r.rail limit 1000) f) as refused
+          floor(extract(epoch from statement_timestamp() - min(r.compared_at)))::int as seconds, max(r.refused_count) as refused
    from bank_reconciliation r group by r.rail`,
 );
 
@@ -351,6 +351,7 @@ export interface BankDifferences {
   readonly differences: number;
   /** Since the oldest comparison. */
   readonly seconds: number;
+  /** Files that an operator has not taken out of the folder `refused`. */
   readonly refused: number;
 }
 

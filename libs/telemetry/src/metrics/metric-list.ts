@@ -122,7 +122,7 @@ export const METRICS = {
   banking_bank_comparison_age_seconds: gauge(['rail', 'cell'], 'Age of the oldest comparison of these accounts.'),
   banking_bank_files_refused: gauge(
     ['rail', 'cell'],
-    'Files of the bank that were refused in the last day; 1000 means that or more.',
+    'Files of the bank in the folder of refused ones, where an operator handles them.',
   ),
   banking_work_duration_seconds: histogram(
     ['kind', 'outcome'],
