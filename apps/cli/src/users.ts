@@ -3,11 +3,11 @@ import { foldEmail, ROLE_NAMES, type RoleName, type WorkspaceId } from '@banking
 import {
   addGrants,
   addUser,
-  allGrants,
   allUsers,
   bindUser,
   completeUser,
   findUser,
+  grantsOf,
   removeGrants,
   removeUser,
   renameUser,
@@ -290,8 +290,11 @@ export function addGrantCommands(program: Command): void {
     .addHelpText('after', examples('banking grant list', 'banking grant list --workspace 4'))
     .action(async ({ workspace, json }: { workspace?: WorkspaceId; json?: boolean }) => {
       const grants = await withDirectory(async (database) => {
-        const chosen = new Set((await chosenWorkspaces(database, workspace)).map(({ id }) => id));
-        return (await allGrants(database)).filter(({ workspaceId }) => chosen.has(workspaceId));
+        const chosen = await chosenWorkspaces(database, workspace);
+        return grantsOf(
+          database,
+          chosen.map(({ id }) => id),
+        );
       });
       if (json) return printJson(grants);
       printTable(

@@ -64,7 +64,9 @@ create table event_deletion (
   -- The greatest id of a deleted event. Events with smaller ids may be left: the last ones of resources that go on.
   last_id bigint not null check (last_id > 0),
   -- The greatest time of a deleted event, as `last_id` is the greatest id.
-  last_at timestamptz not null
+  last_at timestamptz not null,
+  -- The greatest time of a deleted event, and of its transaction, which is later if it was booked ahead of the clock.
+  last_row_at timestamptz not null
 );
 
 -- Events of new rows, besides those of the books and of orders, which their functions note. Accounts of the service itself make none.
@@ -315,13 +317,28 @@ create function unrecorded_resources(workspace bigint, of_type text) returns tab
     and workspace = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
 $$;
 
-create function note_deleted_events() returns trigger language plpgsql as $$
+create function note_deleted_events() returns trigger language plpgsql
+  -- A plan from the time when the table was small would read all transactions for each event.
+  set enable_seqscan = off as $$
 begin
-  insert into event_deletion (workspace_id, last_id, last_at)
-  select workspace_id, max(id), max(created_at) from gone group by workspace_id order by workspace_id
+  -- Materialized, and one row at a time: by the key, because row-level security allows only plain values in the condition of an index.
+  with named as materialized (
+    select distinct g.workspace_id, n.id
+    from gone g
+    cross join lateral (
+      values (case g.resource_type when 'transaction' then g.resource_id end), ((g.changes ->> 'transactionId')::bigint)) n (id)
+    where n.id is not null),
+  booked as materialized (
+    select n.workspace_id, max((select x.created_at from transaction x where x.workspace_id = n.workspace_id and x.id = n.id)) as last_at
+    from named n group by n.workspace_id)
+  insert into event_deletion (workspace_id, last_id, last_at, last_row_at)
+  select g.workspace_id, max(g.id), max(g.created_at), greatest(max(g.created_at), max(b.last_at))
+  from gone g left join booked b on b.workspace_id = g.workspace_id
+  group by g.workspace_id order by g.workspace_id
   on conflict (workspace_id) do update
   set last_id = greatest(event_deletion.last_id, excluded.last_id),
-      last_at = greatest(event_deletion.last_at, excluded.last_at);
+      last_at = greatest(event_deletion.last_at, excluded.last_at),
+      last_row_at = greatest(event_deletion.last_row_at, excluded.last_row_at);
   return null;
 end $$;
 

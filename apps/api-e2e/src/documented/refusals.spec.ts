@@ -296,8 +296,8 @@ describe('documented errors', () => {
     const deletion = sqlStatement(
       'delete_event',
       // The worker may have deleted events of the demo data.
-      `insert into banking.event_deletion (workspace_id, last_id, last_at)
-       select 1, max(id) + 1, max(created_at) from banking.event where workspace_id = 1
+      `insert into banking.event_deletion (workspace_id, last_id, last_at, last_row_at)
+       select 1, max(id) + 1, max(created_at), max(created_at) from banking.event where workspace_id = 1
        on conflict (workspace_id) do update set last_id = excluded.last_id, last_at = excluded.last_at`,
     );
     for (const route of refusing('cursor_expired')) {

@@ -133,7 +133,8 @@ describe('a workspace whose events were deleted', () => {
     await world.query(
       'home',
       `set session_replication_role = replica;
-       insert into event_deletion (workspace_id, last_id, last_at) values (${quiet}, ${highest}, now() - interval '1 day')
+       insert into event_deletion (workspace_id, last_id, last_at, last_row_at)
+         values (${quiet}, ${highest}, now() - interval '1 day', now() - interval '1 day')
          on conflict (workspace_id) do update set last_id = excluded.last_id;
        insert into webhook_endpoint (workspace_id, url, sealed_secret, status, disabled_reason, cursor_event_id)
          values (${quiet}, 'https://example.com', '\\x00', 'disabled', 'user', ${highest})`,

@@ -17,7 +17,7 @@ import {
   type Scope,
   type ApprovalRules,
 } from '@banking/domain';
-import { bind, type Database, DatabaseError, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { bind, DatabaseError, type DbTransaction, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
 import { ExpiringCache } from '@banking/process';
 import { type AuditedCall, acting } from '../audit/audited-call.js';
 import { createOnce, findReplay, NotCreatedBefore } from '../idempotency/create-once.js';
@@ -156,7 +156,7 @@ class ApprovalGate {
     return made;
   }
 
-  /** Stores a request. A change without a key that waits already is not stored twice. */
+  /** Stores a request. A change that waits already is not stored twice, also without a key. */
   private async request(
     scope: Scope,
     asked: Asked,
@@ -170,14 +170,11 @@ class ApprovalGate {
       throw new Refusal('idempotency_key_invalid', message);
     }
     const shown = await this.shownOf(scope, asked);
-    if (OPERATIONS[name].result !== 'created') {
-      const waiting = await findSameRequest(this.reading.database, asked);
-      if (waiting !== undefined) {
-        const approval = await this.operations.getApproval(scope, { approvalId: waiting });
-        return new ApprovalPending(approval, true);
-      }
-    }
+    const isChange = OPERATIONS[name].result !== 'created';
+    let waiting: number | undefined;
     const { resource, isReplay } = await createOnce(this.reading, requestOf(asked), options, caller, async (tx) => {
+      waiting = isChange ? await findSameRequest(tx, asked) : undefined;
+      if (waiting !== undefined) return { writes: [], resource: approvalQuery(workspaceId, waiting) };
       const [[next]] = await tx.pipeline([nextApproval(workspaceId, requirements, actor)] as const);
       const id = approvalId(next);
       const { group } = APPROVABLE_OPERATIONS[name];
@@ -188,7 +185,7 @@ class ApprovalGate {
         resource: approvalQuery(workspaceId, id),
       };
     });
-    return new ApprovalPending(resource, isReplay);
+    return new ApprovalPending(resource, isReplay || waiting !== undefined);
   }
 
   /** What is changed, as the maker sees it. @throws Refusal if it is not there */
@@ -220,6 +217,13 @@ const requestOf = ({ name, caller: { workspaceId }, input }: Asked): CreationReq
 const isUnapproved = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === RULE_VIOLATION.notApproved;
 
+/** Until the request is stored, so that of equal requests at the same moment the later one finds the earlier one. */
+const LOCK_SAME = sqlStatement(
+  'lock_same_request',
+  `select pg_advisory_xact_lock(
+     hashtextextended(jsonb_build_array('approval', $1::bigint, $2::text, $3::bigint, $4::jsonb)::text, 0))`,
+);
+
 /** A version in the input makes a request one that is done once, so that a carried out one counts too. */
 const FIND_SAME = sqlStatement<{ id: bigint }>(
   'find_same_request',
@@ -230,9 +234,9 @@ const FIND_SAME = sqlStatement<{ id: bigint }>(
    order by a.id desc limit 1`,
 );
 
-async function findSameRequest(database: Database, { name, caller, input }: Asked): Promise<number | undefined> {
+async function findSameRequest(tx: DbTransaction, { name, caller, input }: Asked): Promise<number | undefined> {
   const { workspaceId, actor } = caller;
-  const find = bind(FIND_SAME, workspaceId, name, actor ?? null, canonicalInput(input));
-  const row = await database.read({ workspaces: [workspaceId] }, find);
-  return row && Number(row.id);
+  const values = [workspaceId, name, actor ?? null, canonicalInput(input)] as const;
+  const [, [same]] = await tx.pipeline([bind(LOCK_SAME, ...values), bind(FIND_SAME, ...values)] as const);
+  return same && Number(same.id);
 }

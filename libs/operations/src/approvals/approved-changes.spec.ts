@@ -1,5 +1,6 @@
 import { type Approval, ApprovalPending, approvedKey, type ApprovalRule } from '@banking/domain';
 import { bind, RULE_VIOLATION, sqlStatement, WORKER_ROLE } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { approvalWorld } from '../testing/approval-world.js';
 import { outcomeOf } from '../testing/event-world.js';
 import type { Member } from '../testing/order-world.js';
@@ -143,6 +144,25 @@ describe('a recipient that needs an approval', () => {
       status: 'carried_out',
       resource: { id: world.recipientID },
     });
+  });
+
+  it('is asked for once, also if the same change is sent several times at the same moment', async () => {
+    const service = world.open();
+    await world.owner.query('begin');
+    await world.owner.query('lock table approval in share mode');
+    const requests = [1, 2, 3].map(() =>
+      pendingOf(service.changeRecipient(maker!, { recipientId: world.recipientID, alias: 'At once' })),
+    );
+    await until(async () => {
+      const { rowCount } = await world.owner.query(
+        `select distinct pid from pg_locks join pg_stat_activity using (pid)
+         where not granted and datname = current_database()`,
+      );
+      return rowCount === requests.length;
+    });
+    await world.owner.query('rollback');
+
+    expect(new Set((await Promise.all(requests)).map(({ id }) => id)).size).toBe(1);
   });
 
   it('is changed and deleted with approvals, and what waits is not asked for twice', async () => {

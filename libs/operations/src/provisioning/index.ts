@@ -52,12 +52,12 @@ export {
 export {
   addGrants,
   addUser,
-  allGrants,
   allUsers,
   bindUser,
   completeUser,
   findUser,
   type GrantRow,
+  grantsOf,
   removeGrants,
   removeUser,
   renameUser,

@@ -13,9 +13,10 @@ import {
   type WebhookEndpointId,
   type WorkspaceId,
   Refusal,
+  RETRY_AFTER_S,
 } from '@banking/domain';
 import { type Books, postDeposits } from '@banking/ledger';
-import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
+import { bind, type Database, type DbTransaction, scopesOf, sqlStatement } from '@banking/postgres';
 import { EventWaits } from '../events/event-waits.js';
 import { composeEvent, positionNow, readEvents } from '../events/events.js';
 import { resume } from '../orders/change-orders.js';
@@ -115,8 +116,28 @@ const FIND_FUNDING_ELSEWHERE = sqlStatement(
      and created_at > statement_timestamp() - ${RETENTION} limit 1`,
 );
 
-/** A key of another workspace is a mistake in the account: two operators who book it at the same moment are not stopped. */
-async function refuseKeyOfOther(database: Database, workspaceId: number, key: string): Promise<void> {
+/** In all workspaces of the database. */
+const LOCK_FUNDING_KEY = sqlStatement<{ is_locked: boolean }>(
+  'lock_funding_key',
+  `select pg_try_advisory_xact_lock(hashtextextended(jsonb_build_array('funding', $1::text)::text, 0)) as is_locked`,
+);
+
+/**
+ * A key of another workspace is a mistake in the account. The lock lasts as long as the booking, so of two bookings at the same moment the
+ * later one reads the earlier one. It reads in scopes of its own, because a booking has only that of its workspace.
+ *
+ * @throws Refusal `idempotency_in_progress`, `idempotency_key_reused`
+ */
+async function refuseKeyOfOther(
+  tx: DbTransaction,
+  database: Database,
+  workspaceId: number,
+  key: string,
+): Promise<void> {
+  const [[lock]] = await tx.pipeline([bind(LOCK_FUNDING_KEY, key)] as const);
+  if (!lock!.is_locked) {
+    throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: RETRY_AFTER_S });
+  }
   for (const ids of scopesOf((await workspacesHere(database)).map(({ id }) => id))) {
     const found = await database.read({ workspaces: ids }, bind(FIND_FUNDING_ELSEWHERE, ids, workspaceId, key));
     if (found) throw new Refusal('idempotency_key_reused', 'The key has booked money in another workspace.');
@@ -155,7 +176,6 @@ export async function addFunding(
 ): Promise<FundingRow> {
   const { accountId, reference: description, key: idempotencyKey, isOfOperator } = funding;
   const { workspaceId, workspace, currency, amount } = await readFunding(books.database, funding);
-  if (isOfOperator && idempotencyKey !== undefined) await refuseKeyOfOther(books.database, workspaceId, idempotencyKey);
   const { resource, isReplay } = await fundAccount(
     books,
     openReading(books.database),
@@ -163,6 +183,9 @@ export async function addFunding(
     { accountId, amount, description },
     { idempotencyKey },
     write,
+    isOfOperator && idempotencyKey !== undefined
+      ? (tx) => refuseKeyOfOther(tx, books.database, workspaceId, idempotencyKey)
+      : undefined,
   );
   return { workspaceId, workspace, currency, transfer: resource, isReplay };
 }

@@ -7,11 +7,11 @@ import { noteExport, noteToken } from './audit.js';
 import {
   addGrants,
   addUser,
-  allGrants,
   allUsers,
   bindUser,
   completeUser,
   findUser,
+  grantsOf,
   removeGrants,
   removeUser,
   renameUser,
@@ -40,6 +40,12 @@ afterEach(() => restore());
 afterAll(() => world.close());
 
 const db = () => world.provisioning;
+
+const allGrants = async () =>
+  grantsOf(
+    db(),
+    (await allWorkspaces(db())).map(({ id }) => id),
+  );
 
 async function trail(): Promise<{ by: string; what: string; record: Record<string, unknown> }[]> {
   const { rows } = await world.owner.query<{ by: string; what: string; record: Record<string, unknown> }>(
@@ -75,7 +81,7 @@ describe('provisioning', () => {
       const user = { email: 'ada@bank.example', status: 'completed', userType: 'business', identities: [] };
       expect(await allUsers(db())).toEqual([{ ...user, id: userId, apps: ['Bank'], createdAt }]);
       const grant = { email: 'ada@bank.example', role: 'member', workspaceId, workspace: 'One' };
-      expect(await allGrants(db())).toEqual([{ ...grant, id: grantId, createdAt }]);
+      expect(await allGrants()).toEqual([{ ...grant, id: grantId, createdAt }]);
     });
 
     it('adds the roles of a second grant, keeps those that are there, and removes single ones', async () => {
@@ -86,9 +92,9 @@ describe('provisioning', () => {
 
       expect(added.map(({ role }) => role)).toEqual(['member', 'admin']);
       expect(added[0]!.id).toBe(grantId);
-      expect(await allGrants(db())).toEqual(added);
+      expect(await allGrants()).toEqual(added);
       expect(await removeGrants(db(), 'ops', { ...grants, roles: ['admin', 'viewer'] })).toEqual(['admin']);
-      expect(await allGrants(db())).toMatchObject([{ id: grantId, role: 'member' }]);
+      expect(await allGrants()).toMatchObject([{ id: grantId, role: 'member' }]);
       expect(await reasonOf(removeGrants(db(), 'ops', { ...grants, roles: ['admin', 'viewer'] }))).toMatch(
         'has no role admin and no role viewer in workspace',
       );
@@ -122,6 +128,33 @@ describe('provisioning', () => {
       expect(await findUser(db(), '2000@Bank.example')).toEqual(users.at(-1));
     });
 
+    it('reads very many grants in pages, of the named workspaces', async () => {
+      const { workspaceId, grantId } = await bank();
+      const other = await addWorkspace(db(), 'ops', { ...BANK, name: 'Two' });
+      await addGrants(db(), 'ops', { workspaceId: other, email: ada.email, roles: ['viewer', 'admin'] });
+      await world.owner.query(
+        `with added as (
+           insert into app_user (email, status, user_type)
+           select n || '@bank.example', 'completed', 'business' from generate_series(1, 1000) n returning id),
+         joined as (insert into app_membership (app_id, user_id) select a.id, u.id from app a cross join added u)
+         insert into workspace_role (workspace_id, user_id, role)
+         select ${workspaceId}, u.id, r.role from added u cross join (values ('viewer'), ('approver')) r (role)`,
+      );
+      const reading = jest.spyOn(db(), 'pipeline');
+
+      const grants = await grantsOf(db(), [workspaceId]);
+
+      expect(reading.mock.calls).toHaveLength(3);
+      reading.mockRestore();
+      expect(grants[0]).toMatchObject({ id: grantId, workspace: 'One' });
+      expect(new Set(grants.map(({ id }) => id)).size).toBe(2_001);
+      expect((await grantsOf(db(), [other, workspaceId])).slice(2_000)).toMatchObject([
+        { workspace: 'One', email: '1000@bank.example' },
+        { workspace: 'Two', role: 'viewer' },
+        { workspace: 'Two', role: 'admin' },
+      ]);
+    });
+
     it('is empty after everything is removed', async () => {
       const { workspaceId } = await bank();
 
@@ -130,7 +163,7 @@ describe('provisioning', () => {
       await removeWorkspace(db(), 'ops', workspaceId);
       await removeApp(db(), 'ops', 'Bank');
 
-      expect([await allGrants(db()), await allUsers(db()), await allWorkspaces(db()), await allApps(db())]).toEqual([
+      expect([await allGrants(), await allUsers(db()), await allWorkspaces(db()), await allApps(db())]).toEqual([
         [],
         [],
         [],
@@ -149,7 +182,7 @@ describe('provisioning', () => {
 
       await removeUser(db(), 'ops', ada.email);
 
-      expect(await allGrants(db())).toEqual([]);
+      expect(await allGrants()).toEqual([]);
       const { rows } = await world.owner.query('select from user_identity union all select from app_membership');
       expect(rows).toHaveLength(0);
     });

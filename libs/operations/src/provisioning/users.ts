@@ -1,6 +1,6 @@
 import { foldEmail, ROLE_NAMES, type RoleName, type UserStatus } from '@banking/domain';
 import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
-import { actAs, type Actor, allWorkspaces, emailOf, provisioned, ProvisioningError } from './workspaces.js';
+import { actAs, type Actor, emailOf, provisioned, ProvisioningError } from './workspaces.js';
 
 export interface NewUser {
   readonly email: string;
@@ -248,10 +248,15 @@ const REMOVE_GRANTS = sqlStatement<{ role: RoleName }>(
 
 const GRANTS = `
   select json_build_object('id', r.id, 'email', u.email, 'role', r.role, 'workspaceId', w.id, 'workspace', w.name,
-           'createdAt', rfc3339(r.created_at)) as grant
+           'createdAt', rfc3339(r.created_at)) as grant, r.user_id
   from workspace_role r join app_user u on u.id = r.user_id and u.kind = 'person' join workspace w on w.id = r.workspace_id`;
 
-const ALL_GRANTS = sqlStatement<{ grant: GrantRow }>('all_grants', `${GRANTS} order by w.id, u.id, r.id`);
+/** By the key, which begins with the workspace and the user. */
+const GRANTS_AFTER = sqlStatement<{ grant: GrantRow; user_id: bigint }>(
+  'grants_after',
+  `${GRANTS} where r.workspace_id = any($1::bigint[]) and (r.workspace_id, r.user_id, r.id) > ($2::bigint, $3::bigint, $4::bigint)
+   order by r.workspace_id, r.user_id, r.id limit $5`,
+);
 
 const GRANTS_OF_USER = sqlStatement<{ grant: GrantRow }>(
   'grants_of_user_in_workspace',
@@ -293,12 +298,21 @@ export async function addGrants(
   return rows.map(({ grant }) => grant);
 }
 
-export async function allGrants(database: Database): Promise<readonly GrantRow[]> {
-  const workspaces = (await allWorkspaces(database)).map(({ id }) => id).sort((left, right) => left - right);
+/** The roles of users in workspaces, in the order of the workspaces. */
+export async function grantsOf(database: Database, workspaces: readonly number[]): Promise<readonly GrantRow[]> {
   const grants: GrantRow[] = [];
-  for (const ids of scopesOf(workspaces)) {
-    const [rows] = await database.pipeline({ workspaces: ids }, [bind(ALL_GRANTS)] as const);
-    for (const { grant } of rows) grants.push(grant);
+  for (const ids of scopesOf(workspaces.toSorted((left, right) => left - right))) {
+    let position: readonly (number | bigint)[] = [0, 0, 0];
+    for (let isCut = true; isCut;) {
+      const [rows] = await database.pipeline({ workspaces: ids }, [
+        bind(GRANTS_AFTER, ids, ...position, PAGE),
+      ] as const);
+      for (const { grant, user_id } of rows) {
+        grants.push(grant);
+        position = [grant.workspaceId, user_id, grant.id];
+      }
+      isCut = rows.length === PAGE;
+    }
   }
   return grants;
 }

@@ -23,7 +23,7 @@ import {
   requirePosted,
 } from '@banking/ledger';
 import { decideRailEvents, prepareRailEvents, sandboxMessage, settlePayments } from '@banking/payouts';
-import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type Database, type DbTransaction, sqlStatement } from '@banking/postgres';
 import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
 import { createOnce } from '../idempotency/create-once.js';
 import { EXECUTION } from '../orders/schedule.js';
@@ -64,8 +64,9 @@ export const FUNDING = 'fundAccount';
  * Books money that has arrived: a credit of the account and a debit of settlement, completed at once, without fee or purpose.
  *
  * @param write the right by which it enters: that of an operator, or of a sandbox
+ * @param admit asked before it books; what a repeated call booked is returned without it
  * @throws Refusal `amount_malformed`, `amount_out_of_range`, `account_not_found`, `account_disabled`, `balance_limit_exceeded`, and
- *   those of `createOnce`
+ *   those of `admit` and `createOnce`
  */
 export async function fundAccount(
   books: Books,
@@ -74,6 +75,7 @@ export async function fundAccount(
   { accountId, amount: digits, description }: Funding,
   options: RequestOptions,
   write: typeof postDeposits,
+  admit?: (tx: DbTransaction) => Promise<void>,
 ): Promise<Created<Transfer>> {
   const { workspaceId } = caller;
   const amount = parseTransferAmount(digits);
@@ -104,6 +106,7 @@ export async function fundAccount(
     : { workspaceId, operation: `fundAccount/${accountId}`, content };
   const posting = await preparePosting(books, [proposal]);
   return createOnce(reading, request, options, caller, async (tx) => {
+    await admit?.(tx);
     const { context } = await lockAndRead(tx, posting);
     const posted = requirePosted(decide(context, proposal));
     const { id } = posted[0]!.transfers[0]!;

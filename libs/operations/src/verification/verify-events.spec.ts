@@ -271,7 +271,7 @@ describe('a verification of events', () => {
     ],
     [
       'young events were deleted',
-      () => `insert into event_deletion values (${ada.workspaceId}, 1, now())`,
+      () => `insert into event_deletion values (${ada.workspaceId}, 1, now(), now())`,
       [/^events up to 1 were deleted, and were not a day old$/],
     ],
     [
@@ -360,6 +360,17 @@ describe('a verification after events were deleted because of their age', () => 
     await age(20);
     expect(await countOf('select count(*)::int as count from event')).toBeGreaterThan(left);
     expect(await verify()).toEqual([]);
+  });
+
+  it('has no finding for transactions that were booked ahead of the clock, and finds later ones', async () => {
+    const ahead = `set created_at = created_at + interval '3 hours'`;
+    await plant(world.owner, `update transaction ${ahead}; update transfer ${ahead}`);
+    await age(31);
+    expect(await countOf(`select count(*)::int as count from event where ${of('transfer', ids.transfer)}`)).toBe(0);
+    expect(await verify()).toEqual([]);
+
+    await plant(world.owner, `update transfer ${ahead} where id = ${ids.transfer}`);
+    expect(await verify()).toEqual([`transfer ${ids.transfer} has no event`]);
   });
 
   it('finds that the number of an account is lost', async () => {

@@ -2,10 +2,10 @@ import { EVENT_TYPES, FINAL_EVENT_TYPES } from '@banking/domain';
 import { sqlStatement } from '@banking/postgres';
 import type { FindingRow, RangeCheck } from './verify-ranges.js';
 
-/** What may be missing because of its age: events up to an id and a time. A row of before `whole_from` may have no event. */
+/** What may be missing because of its age: events up to an id. A row of `whole_from` or before may have none. */
 const KEPT = `
   kept as materialized (
-    select d.last_id, d.last_at, coalesce(d.last_at, '-infinity') as whole_from
+    select d.last_id, coalesce(d.last_row_at, '-infinity') as whole_from
     from (values (1)) one left join event_deletion d on d.workspace_id = $1)`;
 
 /**
@@ -62,7 +62,7 @@ export const EVENT_CHAIN: RangeCheck = {
              when p.id is null and r.created_at is null and e.resource_type <> 'member' then 'is of a resource that is not there'
              when p.id > e.id then format('has a smaller id than event %s, which is before it', p.id)
              when e.sequence > coalesce(p.sequence, 0) + 1
-               and (k.last_id is null or p.id > k.last_id or r.created_at > k.last_at)
+               and (k.last_id is null or p.id > k.last_id or r.created_at > k.whole_from)
                then format('has the sequence %s, and event %s is missing', e.sequence, e.sequence - 1)
              when p.id is null and exists (
                  select from event_sequence s
@@ -155,7 +155,7 @@ function required({
              when ${changedAt} > k.whole_from or not (${isFinal}) and not exists (
                  select from event_sequence e where e.workspace_id = $1 and ${ofResource})
                then 'has no event' end
-           when l.id <= k.last_id and ${createdAt} <= k.last_at then null
+           when l.id <= k.last_id and ${createdAt} <= k.whole_from then null
            when ${status} <> (
                select e.changes -> 'status' ->> 'after' from event e
                where e.workspace_id = $1 and ${ofResource} and e.changes ? 'status' and (e.sequence = l.sequence or e.id > coalesce(k.last_id, 0))
