@@ -173,7 +173,6 @@ create index bank_entry_pending on bank_entry (bank_account, currency, id) where
 create index bank_entry_open on bank_entry (direction, id) where outcome is null and status = 'booked' and batch_count is null;
 -- The reference first, as in the unique key above: a lookup by it alone uses no other index. See store-entries.ts.
 create index bank_entry_by_reference on bank_entry (bank_reference, bank_account, currency) where bank_reference is not null;
-create index bank_entry_by_end_to_end_id on bank_entry (end_to_end_id, booked_on, bank_account, currency) where end_to_end_id is not null;
 create index bank_entry_by_uetr on bank_entry (uetr, bank_account, currency) where uetr is not null;
 create index bank_entry_by_batch on bank_entry (batch_reference, bank_account, currency) where batch_reference is not null;
 -- A payment leaves once and comes back once. Another entry with its reference waits for a decision.
@@ -187,8 +186,10 @@ create trigger known_for_good before update of outcome on bank_entry for each ro
   execute function refuse_step();
 create index bank_entry_announced on bank_entry (id) where outcome is null and status = 'pending' and direction = 'credit';
 
--- The credits that a reversal may be of.
-create index bank_entry_reversible on bank_entry (bank_account, currency, amount, id) where direction = 'credit';
+-- The credits that a reversal may be of, and those that may be one.
+create index bank_entry_reversible on bank_entry (bank_account, currency, amount, (coalesce(booked_on, value_on)), id) where direction = 'credit';
+create index bank_entry_unreferenced on bank_entry (bank_account, currency, amount, (coalesce(booked_on, value_on)), id)
+  where direction = 'credit' and bank_reference is null;
 
 -- How the statements of each bank account compare with the books: what a worker found last. It has no names and no texts of payers.
 create table bank_reconciliation (
@@ -299,14 +300,30 @@ create function reference_of_entry(creditor_reference text, remittance text) ret
   language sql immutable parallel safe
   return nullif(trim(left(regexp_replace(coalesce(creditor_reference, remittance), '[\u0001-\u001f\u007f-\u009f]+', ' ', 'g'), 512)), '');
 
+-- Whether two credits of one amount and day may be one that two files name differently: a name that both have is the same, and no statement
+-- lists both.
+create function may_be_one_credit(one bank_entry, other bank_entry) returns boolean
+  language sql immutable
+  return one.id <> other.id and one.file_id <> other.file_id and not coalesce(one.statement_id = other.statement_id, false)
+    and not coalesce(one.bank_reference <> other.bank_reference, false) and not coalesce(one.uetr <> other.uetr, false)
+    and not coalesce(one.end_to_end_id <> other.end_to_end_id, false);
+
+-- Whether a credit is in the books, or will be without an operator, before another one that may be the same: the first of both.
+create function precedes_credit(one bank_entry, other bank_entry) returns boolean
+  language sql immutable
+  return one.direction = 'credit' and one.status = 'booked' and not one.is_reversal and one.return_reason is null and (
+    one.outcome = 'deposit'
+    or one.outcome is null and one.id < other.id and one.batch_count is null and num_nonnulls(one.statement_id, one.bank_reference, one.uetr) > 0);
+
 /**
  * Whether a credit is money that no other entry states as well. One that is booked in a notification needs the reference of the bank or the
- * UETR: the statement would have it by a better name, and so is awaited. The demo data has no file. The whole of which a credit is a detail,
- * details of the whole that it is, and one with its UETR are the same money: as long as their amounts differ, an operator has to ignore one.
+ * UETR: the statement may have it by a better name, and so is awaited. The demo data has no file. The whole of which a credit is a detail,
+ * details of the whole that it is, one with its UETR, and one of the same amount and day that may be the same by another name are the same
+ * money: an operator has to ignore one.
  */
 create function is_certain_credit(e bank_entry) returns boolean
   language sql stable parallel safe set search_path = banking, pg_temp
-  return (e.status = 'pending' or e.statement_id is not null or e.bank_reference is not null or e.uetr is not null or e.file_id is null)
+  return (e.status = 'pending' or e.file_id is null or num_nonnulls(e.statement_id, e.bank_reference, e.uetr) > 0)
     and not exists (
       select from bank_entry o
       where (o.bank_account, o.currency) is not distinct from (e.bank_account, e.currency) and o.direction = e.direction
@@ -314,7 +331,19 @@ create function is_certain_credit(e bank_entry) returns boolean
         and abs(coalesce(o.booked_on, o.value_on) - coalesce(e.booked_on, e.value_on)) <= 30
         and (o.batch_reference = e.bank_reference and o.batch_count is null and e.batch_reference is null
           or o.bank_reference = e.batch_reference and o.batch_reference is null
-          or o.uetr = e.uetr and o.id <> e.id and o.return_reason is null));
+          or o.batch_reference = e.batch_reference and o.batch_count is not null
+          or o.uetr = e.uetr and o.id <> e.id and o.return_reason is null))
+    -- Mostly both have the reference of the bank, so that only those without it are looked at.
+    and not exists (
+      select from bank_entry o
+      where (o.bank_account, o.currency, o.amount, coalesce(o.booked_on, o.value_on))
+          = (e.bank_account, e.currency, e.amount, coalesce(e.booked_on, e.value_on))
+        and o.direction = 'credit' and o.bank_reference is null and precedes_credit(o, e) and may_be_one_credit(o, e))
+    and (e.bank_reference is not null or not exists (
+      select from bank_entry o
+      where (o.bank_account, o.currency, o.amount, coalesce(o.booked_on, o.value_on))
+          = (e.bank_account, e.currency, e.amount, coalesce(e.booked_on, e.value_on))
+        and o.direction = 'credit' and o.bank_reference is not null and precedes_credit(o, e) and may_be_one_credit(o, e)));
 
 -- The entries among these that are credits of which the books have nothing yet, in a status; locked in the order of their ids, without those
 -- that another session has locked. Left out are reversals, and money of our own payments that comes back.
@@ -425,7 +454,8 @@ begin
   update bank_entry set outcome = 'deposit' where id = any(entry_ids);
 end $$;
 
--- Whether an entry may take another one back: the bank repeats one of its references. Payers choose the last of them.
+-- Whether an entry may take another one back: the bank repeats one of its references. Payers choose the last of them, so it counts only if the
+-- reversal names nothing better.
 create function reverses_entry(reversal bank_entry, entry bank_entry) returns boolean
   language sql immutable
   return reversal.direction = 'debit' and reversal.is_reversal and reversal.status = 'booked' and entry.direction = 'credit'
@@ -434,7 +464,8 @@ create function reverses_entry(reversal bank_entry, entry bank_entry) returns bo
       when reversal.uetr is not null and entry.uetr is not null then reversal.uetr = entry.uetr
       when array[reversal.bank_reference, reversal.batch_reference] && array_remove(array[entry.bank_reference, entry.batch_reference], null)
         then true
-      else coalesce(reversal.end_to_end_id = entry.end_to_end_id and entry.end_to_end_id <> 'NOTPROVIDED', false) end;
+      else num_nonnulls(reversal.uetr, reversal.bank_reference, reversal.batch_reference) = 0
+        and coalesce(reversal.end_to_end_id = entry.end_to_end_id and entry.end_to_end_id <> 'NOTPROVIDED', false) end;
 
 /** Money that a bank has taken back by a reversal: a return for each deposit, bound to it and to its entry, in the order of the arrays. */
 create function reverse_bank_deposits(transactions posted_transaction[], transfers posted_transfer[], deposit_ids bigint[],

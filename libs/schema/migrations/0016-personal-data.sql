@@ -10,7 +10,8 @@
  * `t`. $1 has the workspaces, $2 the id of the subject (of an entry for a payer), $3 the ids of a page of the part, as `page_of_part` reads
  * them. `pseudonym` is an expression on `t`, and depends on ids only. Without a field, the rows are deleted.
  *
- * `until` says how long a statement may write something else: `fixed` never, `erased` until the row is erased, `free` always.
+ * `until` says how long a statement may write something else: `fixed` never, `erased` until the row is erased, `known` until its outcome is,
+ * `free` always.
  */
 create function personal_columns()
   returns table (place integer, subject text, part text, relation text, field text, rows_of text, pseudonym text, until text)
@@ -30,9 +31,9 @@ create function personal_columns()
           select i.ctid as place from file_payment i where i.rail = p.rail and i.key = key_of_payout(p) limit 1) f
         where p.workspace_id = any($1) and p.transaction_id = any($3)))', '''{}''::jsonb', 'fixed'),
     ('recipient', 'payments', 'bank_entry', 'party', 't.payout_key = any(array(
-        select key_of_payout(p) from payout p where p.workspace_id = any($1) and p.transaction_id = any($3)))', '''{}''::jsonb', 'fixed'),
-    ('recipient', 'payments', 'bank_entry', 'remittance', '', 'null', 'fixed'),
-    ('recipient', 'payments', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+        select key_of_payout(p) from payout p where p.workspace_id = any($1) and p.transaction_id = any($3)))', '''{}''::jsonb', 'known'),
+    ('recipient', 'payments', 'bank_entry', 'remittance', '', 'null', 'known'),
+    ('recipient', 'payments', 'bank_entry', 'creditor_reference', '', 'null', 'known'),
     ('recipient', 'requests', 'approval_decision', 'comment', 't.workspace_id = any($1) and t.approval_id = any($3)', 'null', 'fixed'),
     ('recipient', 'requests', 'approval', 'request', 't.workspace_id = any($1) and t.id = any($3)', 'erased_request(t.request)', 'fixed'),
     ('recipient', 'requests', 'approval', 'request_salt', '', 'null', 'fixed'),
@@ -46,14 +47,14 @@ create function personal_columns()
     ('payer', 'payments', 'transfer', 'description', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'fixed'),
     ('payer', 'payments', 'transfer', 'description_salt', '', 'null', 'fixed'),
     ('payer', 'payments', 'bank_entry', 'party', 't.id = any(array(
-        select $2 union select d.reversal_id from deposit d where d.workspace_id = any($1) and d.entry_id = $2))', '''{}''::jsonb', 'fixed'),
-    ('payer', 'payments', 'bank_entry', 'remittance', '', 'null', 'fixed'),
-    ('payer', 'payments', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+        select $2 union select d.reversal_id from deposit d where d.workspace_id = any($1) and d.entry_id = $2))', '''{}''::jsonb', 'known'),
+    ('payer', 'payments', 'bank_entry', 'remittance', '', 'null', 'known'),
+    ('payer', 'payments', 'bank_entry', 'creditor_reference', '', 'null', 'known'),
     ('payer', 'payments', 'deposit', 'payer', 't.workspace_id = any($1) and t.entry_id = $2', 'jsonb_build_object(''name'', ''erased-'' || t.id)', 'erased'),
     ('payer', 'payments', 'deposit', 'reference', '', 'null', 'erased'),
-    ('entry', 'subject', 'bank_entry', 'party', 't.id = $2', '''{}''::jsonb', 'fixed'),
-    ('entry', 'subject', 'bank_entry', 'remittance', '', 'null', 'fixed'),
-    ('entry', 'subject', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('entry', 'subject', 'bank_entry', 'party', 't.id = $2', '''{}''::jsonb', 'known'),
+    ('entry', 'subject', 'bank_entry', 'remittance', '', 'null', 'known'),
+    ('entry', 'subject', 'bank_entry', 'creditor_reference', '', 'null', 'known'),
     ('approval', 'subject', 'approval_decision', 'comment', 't.workspace_id = any($1) and t.approval_id = $2', 'null', 'fixed'),
     ('approval', 'subject', 'approval', 'request', 't.workspace_id = any($1) and t.id = $2', 'erased_request(t.request)', 'fixed'),
     ('approval', 'subject', 'approval', 'request_salt', '', 'null', 'fixed'),
@@ -277,7 +278,8 @@ begin
   for of_relation, fields, refused in
     select c.relation, string_agg(distinct quote_ident(c.field), ', '),
            string_agg(distinct format('old.%1$I is distinct from new.%1$I and new.%1$I is distinct from (%2$s)%3$s', c.field,
-             regexp_replace(c.pseudonym, '\mt\.', 'old.', 'g'), case c.until when 'erased' then ' and old.erased_at is not null' else '' end), ' or ')
+             regexp_replace(c.pseudonym, '\mt\.', 'old.', 'g'), case c.until when 'erased' then ' and old.erased_at is not null'
+               when 'known' then ' and old.outcome is not null' else '' end), ' or ')
     from personal_columns() c where c.field is not null and c.until <> 'free'
     group by c.relation
   loop

@@ -297,7 +297,8 @@ begin
     (worked, 'select, insert, update (entry_count, entry_sum) on bank_statement'),
     (worked, 'insert (rail, bank_account, currency, suspense_account, difference_count, refused_count, result), delete,
       update (rail, suspense_account, compared_at, difference_count, refused_count, result) on bank_reconciliation'),
-    (worked, 'select, insert, update (status, booked_on, value_on, statement_id, outcome, payout_key) on bank_entry'),
+    (worked, 'select, insert, update (status, booked_on, value_on, statement_id, end_to_end_id, uetr, bank_reference, batch_reference,
+      creditor_reference, remittance, party, return_reason, outcome, payout_key) on bank_entry'),
     (worked, 'insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged)
       on sandbox_rail_event'),
     (worked, 'insert (key, amount, currency), update (submissions) on sandbox_rail_payment'),
@@ -306,7 +307,7 @@ begin
     (worked, 'insert on sandbox_rail_request'),
 
     -- Deposits: money that a bank has stated, and no other.
-    (worked, 'execute on function deposits_of_entries, hold_credit_entries, is_certain_credit, reference_of_entry, reverses_entry'),
+    (worked, 'execute on function deposits_of_entries, hold_credit_entries, is_certain_credit, may_be_one_credit, precedes_credit, reference_of_entry, reverses_entry'),
     ('banking_worker' || demonstrated, 'execute on function announce_deposits, post_bank_deposits, reverse_bank_deposits'),
 
     -- What moves money or stops it has a guard of its own.

@@ -315,6 +315,23 @@ describe('a reversal of an entry', () => {
     await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [id]);
   });
 
+  it.each([
+    ['was ignored', { bankReference: 'G-1' }, { bankReference: 'G-1', outcome: 'ignored' }],
+    ['is not known', { bankReference: 'G-0' }, undefined],
+  ])('is left to an operator if the credit that it names %s', async (_, named, ignored) => {
+    const payer = { ...OF_PAYER, endToEndId: `RENT-${named.bankReference}` };
+    if (ignored) await at.entry({ ...payer, ...ignored });
+    const other = await at.entry({ ...payer, remittance: codeOf(theirs), bankReference: `${named.bankReference}-2` });
+    await at.work();
+    const id = await reversal({ ...payer, ...named });
+    await at.work();
+    expect(await at.depositOf(other)).toMatchObject({ status: 'booked' });
+    expect(at.errors).toContain(
+      `entry ${id} of a bank account waits for an operator: it reverses no deposit, or one of several`,
+    );
+    await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [id]);
+  });
+
   it('is left to an operator if the money is gone', async () => {
     const [spent, payee] = [await at.open(at.north), await at.open(at.north)];
     const entryId = await at.entry({ remittance: codeOf(spent), bankReference: 'R-spent' });

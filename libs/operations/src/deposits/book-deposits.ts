@@ -110,7 +110,7 @@ const READ_REVERSALS = sqlStatement<ReversalRow>(
      select array_agg(o.id) from (
        select e.id from bank_entry e
        where e.direction = 'credit' and e.bank_account = r.bank_account and e.currency = r.currency and e.amount = r.amount
-         and (e.outcome = 'deposit' or e.outcome is null) and reverses_entry(r, e)
+         and e.outcome is distinct from 'return' and reverses_entry(r, e)
        order by e.id limit 2) o) as entry_ids,
      exists (
        select from bank_entry e

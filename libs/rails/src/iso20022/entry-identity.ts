@@ -9,7 +9,7 @@ import type { EntryRecord } from './bank-records.js';
  *   repeat a reference for a payment and its fee.
  * - Else by UETR, `EndToEndId` or `TxId`, with direction, amount and date.
  * - Else by a hash of what the entry says.
- * - Equal ones within a statement are numbered: the second is `…#2`. So two files with one such entry each have one entry in
+ * - Equal ones of one day within a statement are numbered: the second is `…#2`. So two files with one such entry each have one entry in
  *   all, and a statement that lists both has the second one.
  *
  * `NtryRef` is not used: it is one within a statement only, and another in each message. A statement id is not used: banks give
@@ -21,8 +21,10 @@ export class EntryIdentities {
   /** @param entry an entry, or a detail of one; in the order of the file */
   of(entry: Omit<EntryRecord, 'identity'>, transactionId: string | undefined): string {
     const base = baseOf(entry, transactionId);
-    const count = (this.counts.get(base) ?? 0) + 1;
-    this.counts.set(base, count);
+    // On another day, the bank has given the reference again.
+    const counted = `${base} ${entry.bookedOn ?? ''}`;
+    const count = (this.counts.get(counted) ?? 0) + 1;
+    this.counts.set(counted, count);
     return count === 1 ? base : `${base}#${count}`;
   }
 }

@@ -22,31 +22,29 @@ export interface EntryHome {
  * transaction that fills the table there are no statistics, and all indexes look equally good.
  */
 
-/** An entry is on the statements of one day. So a reference that a statement has of another day was given again. */
-const IS_ON_ANOTHER = `coalesce(o.statement_id <> $4 and g.status = 'booked' and o.booked_on <> g.booked_on, false)`;
+/**
+ * Whether a statement has the name already for another entry: it is booked on one day only, and a name that payers choose does not make
+ * entries of two statements one.
+ */
+const IS_ANOTHER = `coalesce(o.statement_id is not null and $4::bigint is not null and g.status = 'booked' and (
+             o.booked_on <> g.booked_on or o.statement_id <> $4 and coalesce(g.bank_reference, g.batch_reference, g.uetr) is null), false)`;
 
 /** The identity of an entry of another file that has the reference and says the same. A subquery for each entry, for the reason above. */
-const knownBy = (reference: 'uetr' | 'bank_reference' | 'end_to_end_id', more = '') => `(
+const knownBy = (reference: 'uetr' | 'bank_reference') => `(
            select o.identity from bank_entry o
-           where o.${reference} = g.${reference} and (o.bank_account, o.currency) is not distinct from ($2, g.currency)${more}
+           where o.${reference} = g.${reference} and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
              and (o.direction, o.amount, o.is_reversal, o.return_reason is null)
                = (g.direction, g.amount, g.is_reversal, g.return_reason is null)
-             and o.file_id is distinct from $3 and o.identity <> all ($5::text[])
-             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true) and not ${IS_ON_ANOTHER}
+             and not coalesce(o.uetr <> g.uetr or o.bank_reference <> g.bank_reference, false)
+             and o.file_id is distinct from $3 and ($4::bigint is null or o.statement_id is distinct from $4)
+             and o.identity <> all ($5::text[])
+             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true) and not ${IS_ANOTHER}
            order by o.id limit 1)`;
 
-/** A payer may give the same one twice. So it counts on one day only, and beside no better reference that both have. */
-const BY_END_TO_END_ID = knownBy(
-  'end_to_end_id',
-  `
-             and o.booked_on = g.booked_on and (o.uetr is null or g.uetr is null)
-             and (o.bank_reference is null or g.bank_reference is null)`,
-);
-
 /**
- * A reference is that of the same entry within 30 days: some banks give theirs again next year, or sooner. An entry that is listed again becomes booked
- * and gets its dates; those of a statement count before those of a notification. Files may name an entry by different references: one of the
- * same amount is the same by its UETR, which is one in the world, by the reference of the bank, or by that of the payer.
+ * A reference is that of the same entry within 30 days: some banks give theirs again next year, or sooner. An entry that is listed again
+ * becomes booked, and gets its dates and what it lacked; dates of a statement count before those of a notification. Files may name an entry
+ * by different references: one of the same amount is the same by its UETR, which is one in the world, or by the reference of the bank.
  */
 const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
   'store_bank_entries',
@@ -60,7 +58,7 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
      select g.place,
        case when g.identity !~ '#[0-9]+$' and not exists (
            select from bank_entry o where o.identity = g.identity and (o.bank_account, o.currency) is not distinct from ($2, g.currency))
-         then coalesce(${knownBy('uetr')}, ${knownBy('bank_reference')}, ${BY_END_TO_END_ID}) end as known
+         then coalesce(${knownBy('uetr')}, ${knownBy('bank_reference')}) end as known
      from given g
    ), named as (
      select place, known from (select c.*, row_number() over (partition by known order by place) as count from compared c) c
@@ -72,8 +70,9 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
    select $1, $2, $3,
      case when exists (
        select from bank_entry o where o.identity = g.identity and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
-         and (abs(coalesce(o.booked_on, o.value_on) - g.day) > 30 or ${IS_ON_ANOTHER}))
-       then g.identity || '@' || g.day else coalesce(n.known, g.identity) end,
+         and (abs(coalesce(o.booked_on, o.value_on) - g.day) > 30 or ${IS_ANOTHER}))
+       then g.identity || '@' || case when coalesce(g.bank_reference, g.batch_reference, g.uetr) is null then $4::text else g.day::text end
+       else coalesce(n.known, g.identity) end,
      g.direction, g.amount, g.currency, g.status, g.is_reversal, g.booked_on, g.value_on,
      case when g.status = 'booked' then $4::bigint end, g.end_to_end_id, g.uetr, g.bank_reference, g.batch_reference, g.batch_count,
      g.creditor_reference, g.remittance, g.party::jsonb, g.return_reason
@@ -84,8 +83,22 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
        then coalesce(excluded.booked_on, b.booked_on) else coalesce(b.booked_on, excluded.booked_on) end,
      value_on = case when b.statement_id is null and excluded.statement_id is not null
        then coalesce(excluded.value_on, b.value_on) else coalesce(b.value_on, excluded.value_on) end,
-     statement_id = coalesce(b.statement_id, excluded.statement_id)
+     statement_id = coalesce(b.statement_id, excluded.statement_id),
+     end_to_end_id = coalesce(b.end_to_end_id, excluded.end_to_end_id), uetr = coalesce(b.uetr, excluded.uetr),
+     bank_reference = coalesce(b.bank_reference, excluded.bank_reference),
+     batch_reference = coalesce(b.batch_reference, case when b.batch_count is null and excluded.batch_count is null then excluded.batch_reference end),
+     return_reason = coalesce(b.return_reason, excluded.return_reason),
+     creditor_reference = case when b.outcome is null then coalesce(b.creditor_reference, excluded.creditor_reference) else b.creditor_reference end,
+     remittance = case when b.outcome is null then coalesce(b.remittance, excluded.remittance) else b.remittance end,
+     party = case when b.outcome is null then excluded.party || b.party else b.party end
    where b.status = 'pending' and excluded.status = 'booked'
+     or b.end_to_end_id is null and excluded.end_to_end_id is not null
+     or b.uetr is null and excluded.uetr is not null
+     or b.bank_reference is null and excluded.bank_reference is not null
+     or b.batch_reference is null and excluded.batch_reference is not null and excluded.batch_count is null and b.batch_count is null
+     or b.return_reason is null and excluded.return_reason is not null
+     or b.outcome is null and (b.creditor_reference is null and excluded.creditor_reference is not null
+       or b.remittance is null and excluded.remittance is not null or excluded.party || b.party <> b.party)
      or b.statement_id is null and excluded.statement_id is not null
      or b.booked_on is null and excluded.booked_on is not null
      or b.value_on is null and excluded.value_on is not null

@@ -278,11 +278,6 @@ describe('one credit in two files', () => {
     ['the reference of its detail', report('054', undefined, refs('D1')), report('053', 'E1', refs('D1'))],
     ['the reference of the entry', report('054', 'E1', ''), report('053', 'E1', refs('D1'))],
     [
-      'the reference of the payer, with one of the bank in one',
-      report('054', undefined, '<TxDtls><Refs><EndToEndId>I1</EndToEndId></Refs></TxDtls>'),
-      report('053', 'E1', '<TxDtls><Refs><EndToEndId>I1</EndToEndId></Refs></TxDtls>'),
-    ],
-    [
       'the reference of its entry, as the total of several payments in one',
       report('054', 'E1', '<Btch><NbOfTxs>2</NbOfTxs></Btch>'),
       report('053', 'E1', ''),
@@ -319,6 +314,115 @@ describe('one credit in two files', () => {
     put('2.xml', report('053', undefined, refs('', UETR.replace('7b', '8b'))));
     await receive();
     expect(await notIgnored()).toHaveLength(2);
+  });
+});
+
+describe('credits that files name differently', () => {
+  const DAYS = ['2026-11-26', '2026-11-27'] as const;
+  const UETRS = ['7b9d0c1e-5a3f-4c2b-8d6e-0f1a2b3c4d5e', '8b9d0c1e-5a3f-4c2b-8d6e-0f1a2b3c4d5e'] as const;
+  const refs = (names: { uetr?: string; endToEndId?: string }) =>
+    `<TxDtls><Refs>${names.endToEndId === undefined ? '' : `<EndToEndId>${names.endToEndId}</EndToEndId>`}${
+      names.uetr === undefined ? '' : `<UETR>${names.uetr}</UETR>`
+    }</Refs></TxDtls>`;
+  const RENT = { endToEndId: 'RENT' };
+  const credit = (reference: string | undefined, names: Parameters<typeof refs>[0] = {}) => ({
+    ...{ amount: '5.00', details: refs(names) },
+    ...(reference !== undefined && { reference }),
+  });
+  /** With the second entry on another day. */
+  const ofTwoDays = (file: string) => {
+    const at = file.lastIndexOf('<BookgDt>');
+    return file.slice(0, at) + file.slice(at).replaceAll(DAYS[0], DAYS[1]);
+  };
+  const reference = credit('E1');
+  const daily = DAYS.map((day) => cashReport('053', IBAN, [reference], { day, id: day }));
+  const twice = [reference, reference];
+
+  it.each<[string, readonly string[], entries: number, booked: number]>([
+    [
+      'one reference of two payers on two statements',
+      [
+        cashReport('053', IBAN, [credit('E1', RENT)]),
+        cashReport('053', IBAN, [credit(undefined, { ...RENT, uetr: UETRS[0] })], { id: 'S2' }),
+      ],
+      ...([2, 1] as const),
+    ],
+    [
+      'no other reference on two statements',
+      ['S1', 'S2'].map((id) => cashReport('053', IBAN, [credit(undefined, RENT)], { id })),
+      ...([2, 1] as const),
+    ],
+    [
+      'references in a notification that the statement does not have',
+      [
+        cashReport('054', IBAN, [credit('E1', RENT), credit('E2', RENT)]),
+        cashReport('053', IBAN, [credit(undefined, RENT), credit(undefined, RENT)]),
+      ],
+      ...([4, 2] as const),
+    ],
+    [
+      'UETR on a statement, and references in a notification',
+      [
+        cashReport('054', IBAN, [credit('E1', RENT), credit('E2', RENT)]),
+        cashReport(
+          '053',
+          IBAN,
+          UETRS.map((uetr) => credit(undefined, { ...RENT, uetr })),
+        ),
+      ],
+      ...([4, 2] as const),
+    ],
+    ['one reference of two days, and a statement of both', [...daily, ofTwoDays(cashReport('053', IBAN, twice))], 2, 2],
+    [
+      'one reference of two days, and a statement of both, first',
+      [ofTwoDays(cashReport('053', IBAN, twice)), ...daily.toReversed()],
+      ...([2, 2] as const),
+    ],
+    [
+      'a reference that a later file adds',
+      [
+        cashReport('054', IBAN, [credit(undefined, { uetr: UETRS[0] })]),
+        cashReport('052', IBAN, [credit('E1', { uetr: UETRS[0] })]),
+        cashReport('053', IBAN, [credit('E1')]),
+      ],
+      ...([1, 1] as const),
+    ],
+    [
+      'a total that says of how many payments, and details that do not sum to it',
+      [
+        cashReport('053', IBAN, [{ amount: '5.00', reference: 'E1', details: '<Btch><NbOfTxs>2</NbOfTxs></Btch>' }]),
+        cashReport('054', IBAN, [
+          {
+            ...{ amount: '6.00', reference: 'E1' },
+            details: ['2.00', '4.00']
+              .map(
+                (amount) =>
+                  `<TxDtls><Refs><EndToEndId>E${amount}</EndToEndId></Refs><Amt Ccy="EUR">${amount}</Amt></TxDtls>`,
+              )
+              .join(''),
+          },
+        ]),
+      ],
+      ...([3, 0] as const),
+    ],
+  ])('are neither lost nor booked twice: %s', async (_, files, entries, booked) => {
+    for (const [at, file] of files.entries()) {
+      put(`${at}.xml`, file);
+      await receive();
+    }
+    expect(filesIn('refused')).toEqual([]);
+    const rows = await rowsOf<{ is_certain: boolean }>(
+      `select batch_count is null and is_certain_credit(e) as is_certain from bank_entry e where outcome is distinct from 'ignored'`,
+    );
+    expect(rows).toHaveLength(entries);
+    expect(rows.filter((row) => row.is_certain)).toHaveLength(booked);
+  });
+
+  it('have what a later file says of them', async () => {
+    put('1.xml', cashReport('054', IBAN, [{ amount: '5.00', reference: 'E1', status: 'PDNG', details: '' }]));
+    put('2.xml', cashReport('053', IBAN, [{ amount: '5.00', reference: 'E1', details: payer('Müller') }]));
+    await receive();
+    expect(await names()).toEqual([{ name: 'Müller' }]);
   });
 });
 
