@@ -77,7 +77,7 @@ export class ExpiringCache<T> {
     return pending.result;
   }
 
-  /** Forgets what is stored. */
+  /** Stores the result no longer. */
   delete(key: string): void {
     this.entries.delete(key);
   }

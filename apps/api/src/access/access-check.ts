@@ -224,7 +224,7 @@ export class AccessCheck {
       const user = roles.knownUser(subject) ?? (await roles.userOf(subject));
       if (!user && !isOpen) throw new CredentialError('unknown_user');
       // The request may make the subject a user, whose next request follows at once.
-      if (!user) roles.forget(subject);
+      if (!user) roles.omit(subject);
       return { subject, user, origin: verifier.originOf?.(token), scopes: subject.scopes, signIn: subject };
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error;

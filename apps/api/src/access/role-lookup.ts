@@ -25,7 +25,7 @@ export class RoleLookup {
   }
 
   /** Before what makes the subject a user. */
-  forget(subject: Subject): void {
+  omit(subject: Subject): void {
     this.users.delete(keyOf(subject));
   }
 
