@@ -187,8 +187,8 @@ create trigger known_for_good before update of outcome on bank_entry for each ro
 create index bank_entry_announced on bank_entry (id) where outcome is null and status = 'pending' and direction = 'credit';
 
 -- The credits that a reversal may be of, and those that may be one.
-create index bank_entry_reversible on bank_entry (bank_account, currency, amount, (coalesce(booked_on, value_on)), id) where direction = 'credit';
-create index bank_entry_unreferenced on bank_entry (bank_account, currency, amount, (coalesce(booked_on, value_on)), id)
+create index bank_entry_reversible on bank_entry (amount, (coalesce(booked_on, value_on)), bank_account, currency, id) where direction = 'credit';
+create index bank_entry_unreferenced on bank_entry (amount, (coalesce(booked_on, value_on)), bank_account, currency, id)
   where direction = 'credit' and bank_reference is null;
 
 -- How the statements of each bank account compare with the books: what a worker found last. It has no names and no texts of payers.
@@ -300,11 +300,21 @@ create function reference_of_entry(creditor_reference text, remittance text) ret
   language sql immutable parallel safe
   return nullif(trim(left(regexp_replace(coalesce(creditor_reference, remittance), '[\u0001-\u001f\u007f-\u009f]+', ' ', 'g'), 512)), '');
 
+-- The deposits of entries, in any workspace: which one has it is not known before.
+create function deposits_of_entries(entry_ids bigint[])
+  returns table (entry_id bigint, workspace_id bigint, id bigint, account_id bigint, status text, transaction_id bigint)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select d.entry_id, d.workspace_id, d.id, d.account_id, d.status, d.transaction_id
+  from deposit d
+  where d.entry_id = any(entry_ids) and (d.status = 'pending' or d.status <> 'assigned' and d.transaction_id is not null)
+$$;
+
 -- Whether two credits of one amount and day may be one that two files name differently: a name that both have is the same, and no statement
 -- lists both.
 create function may_be_one_credit(one bank_entry, other bank_entry) returns boolean
   language sql immutable
-  return one.id <> other.id and one.file_id <> other.file_id and not coalesce(one.statement_id = other.statement_id, false)
+  return (one.bank_account, one.currency) is not distinct from (other.bank_account, other.currency)
+    and one.id <> other.id and one.file_id <> other.file_id and not coalesce(one.statement_id = other.statement_id, false)
     and not coalesce(one.bank_reference <> other.bank_reference, false) and not coalesce(one.uetr <> other.uetr, false)
     and not coalesce(one.end_to_end_id <> other.end_to_end_id, false);
 
@@ -315,6 +325,12 @@ create function precedes_credit(one bank_entry, other bank_entry) returns boolea
     one.outcome = 'deposit'
     or one.outcome is null and one.id < other.id and one.batch_count is null and num_nonnulls(one.statement_id, one.bank_reference, one.uetr) > 0);
 
+-- Whether the money of a credit was given back, so that another entry may state it.
+create function is_returned_credit(e bank_entry) returns boolean
+  language sql stable set search_path = banking, pg_temp
+  return e.outcome = 'deposit' and exists (select from deposits_of_entries(array[e.id]) d where d.status = 'returned')
+    and not exists (select from deposits_of_entries(array[e.id]) d where d.status <> 'returned');
+
 /**
  * Whether a credit is money that no other entry states as well. One that is booked in a notification needs the reference of the bank or the
  * UETR: the statement may have it by a better name, and so is awaited. The demo data has no file. The whole of which a credit is a detail,
@@ -324,26 +340,30 @@ create function precedes_credit(one bank_entry, other bank_entry) returns boolea
 create function is_certain_credit(e bank_entry) returns boolean
   language sql stable parallel safe set search_path = banking, pg_temp
   return (e.status = 'pending' or e.file_id is null or num_nonnulls(e.statement_id, e.bank_reference, e.uetr) > 0)
+    -- Each lookup by one reference, as in store-entries.ts.
     and not exists (
-      select from bank_entry o
+      select from (
+        select o.* from bank_entry o where o.batch_reference = e.bank_reference and o.batch_count is null and e.batch_reference is null
+        union all
+        select o.* from bank_entry o where o.bank_reference = e.batch_reference and o.batch_reference is null
+        union all
+        select o.* from bank_entry o where o.batch_reference = e.batch_reference and o.batch_count is not null
+        union all
+        select o.* from bank_entry o where o.uetr = e.uetr and o.id <> e.id and o.return_reason is null) o
       where (o.bank_account, o.currency) is not distinct from (e.bank_account, e.currency) and o.direction = e.direction
         and o.status = 'booked' and not o.is_reversal and o.outcome is distinct from 'ignored'
         and abs(coalesce(o.booked_on, o.value_on) - coalesce(e.booked_on, e.value_on)) <= 30
-        and (o.batch_reference = e.bank_reference and o.batch_count is null and e.batch_reference is null
-          or o.bank_reference = e.batch_reference and o.batch_reference is null
-          or o.batch_reference = e.batch_reference and o.batch_count is not null
-          or o.uetr = e.uetr and o.id <> e.id and o.return_reason is null))
+        and not coalesce(o.statement_id is not null and e.statement_id is not null and o.booked_on <> e.booked_on, false)
+        and not is_returned_credit(o))
     -- Mostly both have the reference of the bank, so that only those without it are looked at.
     and not exists (
       select from bank_entry o
-      where (o.bank_account, o.currency, o.amount, coalesce(o.booked_on, o.value_on))
-          = (e.bank_account, e.currency, e.amount, coalesce(e.booked_on, e.value_on))
-        and o.direction = 'credit' and o.bank_reference is null and precedes_credit(o, e) and may_be_one_credit(o, e))
+      where o.amount = e.amount and coalesce(o.booked_on, o.value_on) = coalesce(e.booked_on, e.value_on) and o.direction = 'credit'
+        and o.bank_reference is null and precedes_credit(o, e) and may_be_one_credit(o, e) and not is_returned_credit(o))
     and (e.bank_reference is not null or not exists (
       select from bank_entry o
-      where (o.bank_account, o.currency, o.amount, coalesce(o.booked_on, o.value_on))
-          = (e.bank_account, e.currency, e.amount, coalesce(e.booked_on, e.value_on))
-        and o.direction = 'credit' and o.bank_reference is not null and precedes_credit(o, e) and may_be_one_credit(o, e)));
+      where o.amount = e.amount and coalesce(o.booked_on, o.value_on) = coalesce(e.booked_on, e.value_on) and o.direction = 'credit'
+        and o.bank_reference is not null and precedes_credit(o, e) and may_be_one_credit(o, e) and not is_returned_credit(o)));
 
 -- The entries among these that are credits of which the books have nothing yet, in a status; locked in the order of their ids, without those
 -- that another session has locked. Left out are reversals, and money of our own payments that comes back.
@@ -356,15 +376,6 @@ create function hold_credit_entries(ids bigint[], of_status text) returns setof 
     and is_certain_credit(e)
   order by e.id
   for update of e skip locked
-$$;
-
--- The deposits of entries, in any workspace: which one has it is not known before.
-create function deposits_of_entries(entry_ids bigint[])
-  returns table (entry_id bigint, workspace_id bigint, id bigint, account_id bigint, status text, transaction_id bigint)
-  language sql stable security definer set search_path = banking, pg_temp as $$
-  select d.entry_id, d.workspace_id, d.id, d.account_id, d.status, d.transaction_id
-  from deposit d
-  where d.entry_id = any(entry_ids) and (d.status = 'pending' or d.status <> 'assigned' and d.transaction_id is not null)
 $$;
 
 -- The entries of the deposits of a workspace of the scope, in a range of ids: no role that serves reads those of other workspaces.

@@ -307,7 +307,7 @@ begin
     (worked, 'insert on sandbox_rail_request'),
 
     -- Deposits: money that a bank has stated, and no other.
-    (worked, 'execute on function deposits_of_entries, hold_credit_entries, is_certain_credit, may_be_one_credit, precedes_credit, reference_of_entry, reverses_entry'),
+    (worked, 'execute on function deposits_of_entries, hold_credit_entries, is_certain_credit, is_returned_credit, may_be_one_credit, precedes_credit, reference_of_entry, reverses_entry'),
     ('banking_worker' || demonstrated, 'execute on function announce_deposits, post_bank_deposits, reverse_bank_deposits'),
 
     -- What moves money or stops it has a guard of its own.

@@ -192,6 +192,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'hold_credit_entries(bigint[],text)': WORKING,
   'hold_work(bigint,text,bigint,bigint)': WRITING,
   'is_certain_credit(bank_entry)': WORKING,
+  'is_returned_credit(bank_entry)': WORKING,
   'is_served_here(bigint)': SERVING,
   'limit_json(payment_limit)': SERVING,
   'limit_period(text,timestamp with time zone,text)': SERVING,

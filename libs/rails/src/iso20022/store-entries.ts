@@ -17,9 +17,10 @@ export interface EntryHome {
 }
 
 /*
- * The statements below find entries by an identity or a reference alone, and compare the account by `is not distinct from`, for which
- * PostgreSQL uses no index. With `=`, it took an index that begins with these two and read the whole account for each entry: in the
- * transaction that fills the table there are no statistics, and all indexes look equally good.
+ * In the transaction that fills the table there are no statistics, and all indexes look equally good. So the statements below leave PostgreSQL
+ * no choice, which would otherwise read the whole table for each entry: they find entries by an identity or a reference alone, compare the
+ * account by `is not distinct from`, which no index serves, and have no order by an index. `offset 0` keeps a subquery from becoming a
+ * join.
  */
 
 /**
@@ -31,15 +32,14 @@ const IS_ANOTHER = `coalesce(o.statement_id is not null and $4::bigint is not nu
 
 /** The identity of an entry of another file that has the reference and says the same. A subquery for each entry, for the reason above. */
 const knownBy = (reference: 'uetr' | 'bank_reference') => `(
-           select o.identity from bank_entry o
+           select (array_agg(o.identity order by o.id))[1] from bank_entry o
            where o.${reference} = g.${reference} and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
              and (o.direction, o.amount, o.is_reversal, o.return_reason is null)
                = (g.direction, g.amount, g.is_reversal, g.return_reason is null)
              and not coalesce(o.uetr <> g.uetr or o.bank_reference <> g.bank_reference, false)
              and o.file_id is distinct from $3 and ($4::bigint is null or o.statement_id is distinct from $4)
              and o.identity <> all ($5::text[])
-             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true) and not ${IS_ANOTHER}
-           order by o.id limit 1)`;
+             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true) and not ${IS_ANOTHER})`;
 
 /**
  * A reference is that of the same entry within 30 days: some banks give theirs again next year, or sooner. An entry that is listed again
@@ -115,15 +115,22 @@ const HOLD_BATCHES = sqlStatement(
    where b.id = any(array(
      select w.id
      from (select distinct coalesce(batch_reference, bank_reference) as reference from bank_entry where id = any($3::bigint[])) t
-     join bank_entry w on w.bank_reference = t.reference and (w.bank_account, w.currency) is not distinct from ($1, $2)
-     where w.batch_reference is null and w.outcome is null
-       and exists (select from bank_entry p where p.batch_reference = t.reference and p.batch_count is null)))
+     cross join lateral (
+       select w.id from bank_entry w
+       where w.bank_reference = t.reference and (w.bank_account, w.currency) is not distinct from ($1, $2)
+         and w.batch_reference is null and w.outcome is null offset 0) w
+     where exists (select from bank_entry p where p.batch_reference = t.reference and p.batch_count is null offset 0)))
    order by b.id for update`,
 );
 
+/** A reference is given again, as that of an entry is. */
+const IS_OF_WHOLE = `coalesce(abs(w.day - p.day) <= 30, true)
+         and not coalesce(w.statement_id is not null and p.statement_id is not null and w.booked_on <> p.booked_on, false)`;
+
 /**
  * The whole of several payments and their details, from any two files, are not both booked. Details that sum to the whole take its place;
- * where the whole is in the books already, they are the ones that are ignored. Details are booked if their whole is.
+ * where the whole is in the books already, or an operator has ignored it, they are the ones that are ignored. Details are booked if their
+ * whole is.
  */
 const SETTLE_BATCHES = sqlStatement<{ id: bigint }>(
   'settle_bank_batches',
@@ -131,27 +138,30 @@ const SETTLE_BATCHES = sqlStatement<{ id: bigint }>(
      select distinct coalesce(batch_reference, bank_reference) as reference from bank_entry
      where id = any($3::bigint[]) and coalesce(batch_reference, bank_reference) is not null
    ), part as (
-     select t.reference, p.id, p.direction, p.amount, p.is_reversal, p.outcome
-     from touched t join bank_entry p
-       on p.batch_reference = t.reference and (p.bank_account, p.currency) is not distinct from ($1, $2) and p.batch_count is null
+     select t.reference, p.*, coalesce(p.booked_on, p.value_on) as day
+     from touched t cross join lateral (
+       select * from bank_entry p
+       where p.batch_reference = t.reference and (p.bank_account, p.currency) is not distinct from ($1, $2) and p.batch_count is null offset 0) p
    ), whole as (
-     select distinct on (r.reference, w.is_reversal) r.reference, w.*
-     from (select distinct reference from part) r join bank_entry w
-       on (w.bank_account, w.currency) is not distinct from ($1, $2) and w.status = 'booked'
-         and (w.bank_reference = r.reference and w.batch_reference is null
-           or w.batch_reference = r.reference and w.batch_count is not null)
+     select distinct on (r.reference, w.is_reversal, w.day) r.reference, w.*
+     from (select distinct reference from part) r cross join lateral (
+       select *, coalesce(booked_on, value_on) as day from (
+         select * from bank_entry where bank_reference = r.reference and batch_reference is null
+         union all
+         select * from bank_entry where batch_reference = r.reference and batch_count is not null) w
+       where (w.bank_account, w.currency) is not distinct from ($1, $2) and w.status = 'booked' offset 0) w
      where (
        select sum(case when p.direction = w.direction then p.amount else -p.amount end)
-       from part p where p.reference = r.reference and p.is_reversal = w.is_reversal) = w.amount
-     order by r.reference, w.is_reversal, w.id
+       from part p where p.reference = r.reference and p.is_reversal = w.is_reversal and ${IS_OF_WHOLE}) = w.amount
+     order by r.reference, w.is_reversal, w.day, w.id
    ), replaced as (
      update bank_entry b set outcome = 'ignored' from whole w where b.id = w.id and b.outcome is null
    )
    update bank_entry b set
-     outcome = coalesce(b.outcome, case when w.outcome in ('payout', 'return', 'deposit') then 'ignored' end),
+     outcome = coalesce(b.outcome, case when w.outcome in ('payout', 'return', 'deposit') or w.note is not null then 'ignored' end),
      status = 'booked', booked_on = coalesce(b.booked_on, w.booked_on), value_on = coalesce(b.value_on, w.value_on),
      statement_id = coalesce(b.statement_id, w.statement_id)
-   from part p join whole w on w.reference = p.reference and w.is_reversal = p.is_reversal
+   from part p join whole w on w.reference = p.reference and w.is_reversal = p.is_reversal and ${IS_OF_WHOLE}
    where b.id = p.id and (b.outcome is null or b.statement_id is null and w.statement_id is not null)
    returning b.id`,
 );
@@ -206,8 +216,9 @@ const FIND_CONTRADICTED = sqlStatement<ContradictedRow>(
   'find_contradicted_bank_entries',
   `select distinct on (o.identity) o.identity, o.amount, f.name as file_name, b.bank_reference, b.direction, b.is_reversal,
      b.amount as new_amount
-   from bank_entry b join bank_entry o
-     on o.bank_reference = b.bank_reference and (o.bank_account, o.currency) is not distinct from (b.bank_account, b.currency)
+   from bank_entry b cross join lateral (
+     select * from bank_entry o
+     where o.bank_reference = b.bank_reference and (o.bank_account, o.currency) is not distinct from (b.bank_account, b.currency) offset 0) o
    left join bank_file f on f.id = o.file_id
    where b.id = any($1::bigint[]) and b.file_id = $2 and b.status = 'booked' and o.status = 'booked' and o.file_id is distinct from $2
      and o.direction = b.direction and o.is_reversal = b.is_reversal and o.amount <> b.amount

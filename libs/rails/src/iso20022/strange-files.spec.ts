@@ -325,6 +325,12 @@ describe('credits that files name differently', () => {
       names.uetr === undefined ? '' : `<UETR>${names.uetr}</UETR>`
     }</Refs></TxDtls>`;
   const RENT = { endToEndId: 'RENT' };
+  const details = (...amounts: readonly string[]) =>
+    amounts
+      .map(
+        (amount) => `<TxDtls><Refs><EndToEndId>E${amount}</EndToEndId></Refs><Amt Ccy="EUR">${amount}</Amt></TxDtls>`,
+      )
+      .join('');
   const credit = (reference: string | undefined, names: Parameters<typeof refs>[0] = {}) => ({
     ...{ amount: '5.00', details: refs(names) },
     ...(reference !== undefined && { reference }),
@@ -379,6 +385,14 @@ describe('credits that files name differently', () => {
       ...([2, 2] as const),
     ],
     [
+      'a reference of two batches, on statements of two days',
+      [
+        cashReport('053', IBAN, [{ amount: '5.00', reference: 'E1', details: details('2.00', '3.00') }]),
+        cashReport('053', IBAN, [{ amount: '5.00', reference: 'E1', details: '' }], { day: DAYS[1], id: 'S2' }),
+      ],
+      ...([3, 3] as const),
+    ],
+    [
       'a reference that a later file adds',
       [
         cashReport('054', IBAN, [credit(undefined, { uetr: UETRS[0] })]),
@@ -394,12 +408,7 @@ describe('credits that files name differently', () => {
         cashReport('054', IBAN, [
           {
             ...{ amount: '6.00', reference: 'E1' },
-            details: ['2.00', '4.00']
-              .map(
-                (amount) =>
-                  `<TxDtls><Refs><EndToEndId>E${amount}</EndToEndId></Refs><Amt Ccy="EUR">${amount}</Amt></TxDtls>`,
-              )
-              .join(''),
+            details: details('2.00', '4.00'),
           },
         ]),
       ],
