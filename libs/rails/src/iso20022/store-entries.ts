@@ -32,14 +32,16 @@ const IS_ANOTHER = `coalesce(o.statement_id is not null and $4::bigint is not nu
 
 /** The identity of an entry of another file that has the reference and says the same. A subquery for each entry, for the reason above. */
 const knownBy = (reference: 'uetr' | 'bank_reference') => `(
-           select (array_agg(o.identity order by o.id))[1] from bank_entry o
-           where o.${reference} = g.${reference} and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
+           select min(o.identity) from (
+             select o.identity from bank_entry o
+             where o.${reference} = g.${reference} and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
              and (o.direction, o.amount, o.is_reversal, o.return_reason is null)
                = (g.direction, g.amount, g.is_reversal, g.return_reason is null)
              and not coalesce(o.uetr <> g.uetr or o.bank_reference <> g.bank_reference, false)
              and o.file_id is distinct from $3 and ($4::bigint is null or o.statement_id is distinct from $4)
              and o.identity <> all ($5::text[])
-             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true) and not ${IS_ANOTHER})`;
+             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true) and not ${IS_ANOTHER}
+             offset 0) o)`;
 
 /**
  * A reference is that of the same entry within 30 days: some banks give theirs again next year, or sooner. An entry that is listed again
