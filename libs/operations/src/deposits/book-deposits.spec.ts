@@ -132,6 +132,19 @@ describe('an entry of a bank account', () => {
     expect(await at.depositOf(waiting)).toMatchObject({ status: 'booked' });
   });
 
+  it('delays no other while it waits', async () => {
+    const total = await at.entry({ amount: 9_999, bankReference: 'M-1' });
+    const waiting = [total];
+    for (let count = 0; count < DEPOSITS_MAX + 1; count += 1) waiting.push(await at.entry({ batchReference: 'M-1' }));
+    const certain = await at.entry({ remittance: codeOf(mine) });
+
+    await at.work();
+
+    expect(await at.depositOf(certain)).toMatchObject({ status: 'booked' });
+    expect(await at.depositOf(total)).toBeUndefined();
+    await at.owner.query(`update bank_entry set outcome = 'ignored' where id = any($1)`, [waiting]);
+  });
+
   it('waits for an operator if an entry of another amount has its UETR', async () => {
     const uetr = '7b9d0c1e-5a3f-4c2b-8d6e-0f1a2b3c4d5e';
     const first = await at.entry({ remittance: codeOf(mine), uetr });

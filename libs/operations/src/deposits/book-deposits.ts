@@ -37,6 +37,8 @@ interface EntryRow {
   readonly creditor_reference: string | null;
   readonly remittance: string | null;
   readonly reference: string | null;
+  /** Otherwise it waits. It is read all the same, so that very many of them are a page each, and delay no other. */
+  readonly is_certain: boolean;
 }
 
 /** Which entries these are is stated once more by `hold_credit_entries`, behind their locks. Served by an index of the open ones only. */
@@ -44,12 +46,11 @@ const creditEntries = (status: 'booked' | 'pending') =>
   sqlStatement<EntryRow>(
     `read_${status}_credit_entries`,
     `select e.id, e.bank_account, e.amount, e.currency, e.creditor_reference, e.remittance,
-            reference_of_entry(e.creditor_reference, e.remittance) as reference
+            reference_of_entry(e.creditor_reference, e.remittance) as reference, is_certain_credit(e) as is_certain
      from bank_entry e
      where e.direction = 'credit' and e.outcome is null and e.status = '${status}' and e.id > $1
        and e.batch_count is null and not e.is_reversal and e.return_reason is null
        and not exists (select from file_payment p where p.end_to_end_id = e.end_to_end_id)
-       and is_certain_credit(e)
      order by e.id limit $2`,
   );
 
@@ -171,9 +172,10 @@ export class BookDeposits implements Chore {
     const { database } = this.settings.books;
     const [entries] = await database.pipeline({}, [bind(READ_BOOKED, this.bookedTo, DEPOSITS_MAX)] as const);
     this.bookedTo = nextPosition(entries);
-    if (entries.length === 0) return 0;
-    const accounts = await this.accountsOf(entries);
-    const bookings = entries.map((entry) => this.bookingOf(entry, accounts));
+    const certain = entries.filter((entry) => entry.is_certain);
+    if (certain.length === 0) return Number(entries.length === DEPOSITS_MAX);
+    const accounts = await this.accountsOf(certain);
+    const bookings = certain.map((entry) => this.bookingOf(entry, accounts));
     return (await this.bookAll(bookings)) + Number(entries.length === DEPOSITS_MAX);
   }
 
@@ -234,13 +236,14 @@ export class BookDeposits implements Chore {
     const { database } = this.settings.books;
     const [entries] = await database.pipeline({}, [bind(READ_ANNOUNCED, this.announcedTo, DEPOSITS_MAX)] as const);
     this.announcedTo = nextPosition(entries);
-    if (entries.length === 0) return 0;
-    const accounts = await this.accountsOf(entries);
-    const matched = entries.flatMap((entry) => {
+    const certain = entries.filter((entry) => entry.is_certain);
+    const left = Number(entries.length === DEPOSITS_MAX);
+    if (certain.length === 0) return left;
+    const accounts = await this.accountsOf(certain);
+    const matched = certain.flatMap((entry) => {
       const account = matchEntry(textsOf(entry), accounts);
       return account?.currency === entry.currency ? [{ entryId: Number(entry.id), ...account }] : [];
     });
-    const left = Number(entries.length === DEPOSITS_MAX);
     if (matched.length === 0) return left;
     const workspaceIds = matched.map(({ workspaceId }) => workspaceId);
     const [[row]] = await database.pipeline({ workspaces: [...new Set(workspaceIds)] }, [
