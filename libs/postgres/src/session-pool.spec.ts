@@ -92,7 +92,8 @@ describe('a connection', () => {
       connection: wire.connection,
       role: API_ROLE,
       schema: SCHEMA,
-      statementTimeoutMs: 100,
+      // The set-up of a session has this time too, also on a busy machine.
+      statementTimeoutMs: 1_000,
     });
 
     wire.toClient = () => ({});
